@@ -7,7 +7,7 @@ use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::reference::{OracleMatcher, Recognizer};
 use maskwright::testing::cases::default_vocab;
 use maskwright::testing::{GrammarShape, Rng, VocabShape, random_grammar, random_vocab, random_walk};
-use maskwright::{CompileOptions, GrammarCompiler, Limits, TokenId, Vocab};
+use maskwright::{CompileOptions, GrammarCompiler, Limits, TokenId, TokenKind, Vocab};
 use std::sync::Arc;
 
 fn read(source: &str) -> (Grammar, Recognizer) {
@@ -276,6 +276,28 @@ fn schema_lines(schema: &str, options: &SchemaOptions, text: &str, rest: &str) -
     format!("expected {}\n{}", place.expected(), place.lines().join("\n"))
 }
 
+/// What names tokens is part of a completion, wherever it stands.
+#[test]
+fn completions_go_on_behind_control_tokens() {
+    let mut builder = Vocab::builder();
+    builder.extend((0..=255u8).map(|byte| [byte]));
+    for name in ["<|mid|>", "<|end|>"] {
+        let id = builder.push(b"");
+        builder.set_kind(id, TokenKind::Control).set_name(id, name);
+    }
+    let compiler = GrammarCompiler::new(builder.stop_tokens([257]).build().unwrap().into());
+    for (grammar, n_symbols) in [
+        (r#"root ::= "a" <|mid|> "b""#, 3),
+        (r#"root ::= "a" !<|mid|> "b""#, 3),
+        (r#"root ::= "a" <[256]> <|end|>"#, 3),
+        (r#"root ::= "a" (<|mid|> "b" | "cde")"#, 3),
+    ] {
+        let matcher = compiler.compile_ebnf(grammar).unwrap().matcher();
+        let completion = matcher.completion().unwrap().unwrap_or_else(|| panic!("{grammar}"));
+        assert!(completion.is_shortest() && completion.symbols().len() == n_symbols, "{grammar}: {completion:?}");
+    }
+}
+
 /// Asserts for each schema, text and refused rest that the explanation says something, or with a `!` before it that it does not.
 fn assert_lines(cases: &[(&str, &str, &str, &[&str])]) {
     for (schema, text, rest, parts) in cases {
@@ -405,6 +427,21 @@ fn keywords_that_refuse_are_named() {
     ]);
 }
 
+/// What lists values says which is refused, also within objects and arrays that it lists.
+#[test]
+fn listed_values_are_named() {
+    assert_lines(&[
+        (r#"{"const":{"a":1}}"#, r#"{"a": "#, "2}", &["a number that begins with `1`", "const {\"a\":1} (#/const)"]),
+        (r#"{"const":{"a":1}}"#, r#"{""#, r#"b": 1}"#, &["the key `b` may not come here", "const {\"a\":1}"]),
+        (r#"{"enum":[{"a":"x"},[2]]}"#, r#"{"a": ""#, r#"y"}"#, &["the object at the root of the document: enum"]),
+        (r#"{"const":["a","b"]}"#, r#"["a",""#, r#"c"]"#, &["the array at the root of the document: const"]),
+        (r#"{"type":"integer","minimum":5}"#, "", "-1", &["a number that begins with [1-9]"]),
+        (r#"{"type":"number"}"#, "", "x", &["expected a number\n"]),
+        (r#"{"enum":["\u00e9"]}"#, "\"", r#"\u00e9""#, &["no escape may come here"]),
+        (r#"{"enum":["\u00e9"]}"#, "\"", "e\"", &["!no escape"]),
+    ]);
+}
+
 /// Which comes first is said even where no key at all may follow, and white space that is missing is no fault of the key behind it.
 #[test]
 fn keys_and_white_space_in_the_wrong_place_are_told_apart() {
@@ -422,6 +459,32 @@ fn keys_and_white_space_in_the_wrong_place_are_told_apart() {
         // A comma alone may begin any key.
         (closed, r#"{"m": """#, ",", &["!`n`"]),
         (late, r#"{""#, r#"zz":1}"#, &["keys come in declared order: `m` is required before `zz`"]),
+        // Keys that the schema doesn't name come last, behind those that it requires or has in dependencies.
+        (
+            r#"{"properties":{"b":{}}}"#,
+            r#"{"x":1,"b"#,
+            r#"":2}"#,
+            &["keys come in declared order: `b` comes before `x`"],
+        ),
+        (
+            r#"{"properties":{"b":{"type":"string"}},"required":["b","z"]}"#,
+            r#"{"b":"",""#,
+            r#"x":1,"z":2}"#,
+            &["keys come in declared order: `z` is required before `x`", "!did you mean"],
+        ),
+        (
+            r#"{"dependentRequired":{"a":["b"]}}"#,
+            r#"{"b": null, "a"#,
+            r#"": 1}"#,
+            &["keys come in declared order: `a` comes before `b`"],
+        ),
+        (
+            r#"{"dependentSchemas":{"a":{"required":["b"]}}}"#,
+            r#"{"b": null, "a"#,
+            r#"": 1}"#,
+            &["keys come in declared order: `a` comes before `b`"],
+        ),
+        (r#"{"properties":{"b":false}}"#, r#"{"x":1,"b"#, r#"":2}"#, &["the key `b` may not come here", "!before"]),
     ]);
     let indented = SchemaOptions { white_space: WhiteSpace::Indent { spaces: 2 }, ..SchemaOptions::default() };
     let schema = r#"{"type":"object","properties":{"a":{"type":"array"},"b":{}},"required":["a"]}"#;

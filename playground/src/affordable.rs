@@ -25,7 +25,7 @@ pub struct Budget {
 impl Budget {
     /// The budget of a command: somebody waits for it.
     pub const COMMAND: Budget =
-        Budget { time: Duration::from_secs(2), n_items: 1 << 22, n_exprs: 1 << 18, dfa_states: 1 << 16 };
+        Budget { time: Duration::from_secs(2), n_items: 1 << 22, n_exprs: 1 << 21, dfa_states: 1 << 16 };
     /// The budget for the text that samples go on from: it is read by no one else.
     pub const SAMPLES: Budget =
         Budget { time: Duration::from_secs(2), n_items: 1 << 22, n_exprs: usize::MAX, dfa_states: 1 << 16 };

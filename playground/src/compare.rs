@@ -40,7 +40,7 @@ enum Answer {
 pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Failure> {
     let sources = read(args, other)?;
     let parsed: Vec<_> = sources.iter().filter_map(GrammarSource::parsed).collect();
-    let vocab = Arc::new(vocabulary::of_bytes(&parsed)?);
+    let vocab = Arc::new(vocabulary::of_bytes_and_markers(&parsed)?);
     let controls: Vec<TokenId> =
         (0..vocab.n_tokens() as TokenId).filter(|&id| vocab.kind(id) == TokenKind::Control).collect();
     let (first, _) = sources[0].compile(Arc::clone(&vocab))?;

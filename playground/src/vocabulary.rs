@@ -62,7 +62,23 @@ pub fn stop_tokens(vocab: &Vocab, asked: &[String]) -> Result<Option<Vec<TokenId
 /// # Errors
 /// If the grammar names a token id that no vocabulary has.
 pub fn of_bytes(grammars: &[Grammar]) -> Result<Vocab, Failure> {
-    let mut controls: Vec<ControlRef> = grammars.iter().flat_map(control_refs).collect();
+    of_bytes_and(grammars.iter().flat_map(control_refs).collect())
+}
+
+/// As [`of_bytes`], with a control token for each marker too, which may be spelled by one: grammars that read the same letters may differ in that.
+///
+/// # Errors
+/// As there.
+pub fn of_bytes_and_markers(grammars: &[Grammar]) -> Result<Vocab, Failure> {
+    let marker = |expr: &Expr| match expr {
+        Expr::Marker(text) => Some(ControlRef::Name(text.clone())),
+        _ => None,
+    };
+    let markers = grammars.iter().flat_map(|grammar| grammar.exprs().iter().filter_map(marker));
+    of_bytes_and(grammars.iter().flat_map(control_refs).chain(markers).collect())
+}
+
+fn of_bytes_and(mut controls: Vec<ControlRef>) -> Result<Vocab, Failure> {
     controls.sort_unstable();
     controls.dedup();
     let taken = |id: u32| controls.contains(&ControlRef::Id(id));

@@ -162,6 +162,11 @@ fn schemas_that_constrain_nothing_by_mistake_are_warned_about() {
         ),
         ("required", r#"{"type": "object", "requried": ["a"]}"#, "did you mean `required`?"),
         ("draft", r#"{"$schema": "http://json-schema.org/draft-7/schema#"}"#, "`$schema` names no known draft"),
+        (
+            "foreign",
+            r#"{"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": [true]}"#,
+            "`prefixItems` is no keyword of draft 7, which `$schema` names, and counts all the same, at #/prefixItems",
+        ),
         ("then", r#"{"then": {"type": "string"}}"#, "`then` has no effect without `if`"),
         (
             "undeclared",
@@ -803,4 +808,27 @@ fn samples_of_a_text_with_too_many_ways_end_with_a_message() {
     let stepped = run_with_input(&["step", &grammar], format!("type {text}\nfinish\ntext\n").as_bytes());
     assert!(stepped.out.contains("can be read in so many ways"), "{}", stepped.out);
     assert!(stepped.out.contains(&text), "the session goes on: {}", stepped.out);
+}
+
+#[test]
+fn markers_differ_from_what_reads_the_same_letters() {
+    let marker = file("marker.ebnf", "root ::= Marker(\"<|im_end|>\")");
+    let letters = file("letters.ebnf", "root ::= \"<|im_end|>\"");
+    let both = file("both.ebnf", "root ::= <|im_end|> | \"<|im_end|>\"");
+    let diff = |a: &str, b: &str| run(&["explain", a, "--diff", b]);
+    let different = diff(&marker, &letters);
+    assert_eq!(different.code, 1, "{}", different.out);
+    assert!(
+        different.out.contains("different: <|im_end|>") && different.out.contains("is a text of"),
+        "{}",
+        different.out
+    );
+    // Whole or in letters; a vocabulary in which a part of it is a token would tell them apart.
+    assert_eq!(diff(&marker, &both).code, 0);
+    let tag = file(
+        "marked.json",
+        r#"{"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "content": {"type": "const_string", "value": "x"}, "end": "</a>"}}"#,
+    );
+    let text = file("marked.ebnf", "root ::= \"<a>x</a>\"");
+    assert_eq!(diff(&tag, &text).code, 1);
 }

@@ -6,10 +6,13 @@
 //! takes a plain byte wherever the engine refuses one, as long as it takes.
 
 use super::schema::next_bytes;
+use crate::grammar::ControlRef;
 use crate::matcher::Matcher;
 use crate::reference::{Chart, Symbol};
+use crate::vocab::TokenId;
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// Most places from which the search goes on.
 const TRIES_MAX: usize = 16;
@@ -65,20 +68,17 @@ pub(super) fn find(matcher: &Matcher, chart: &mut Chart) -> Option<Completion> {
             continue;
         }
         let symbols = chart.shortest_completion();
-        let refused = symbols.iter().position(|symbol| match symbol {
-            Symbol::Byte(byte) => probe.accept_bytes(&[*byte]).is_err(),
-            // What names a token is nothing that the engine counts.
-            Symbol::Control(_) | Symbol::TokenExcept(_) => false,
-        });
+        let refused = symbols.iter().position(|symbol| !accepts(&mut probe, symbol));
         let has_tokens = symbols.iter().any(|symbol| !matches!(symbol, Symbol::Byte(_)));
         match refused {
-            None if has_tokens || probe.is_accepting() => {
+            None if probe.is_accepting() || probe.is_terminated() => {
                 chart.truncate(start);
                 let mut all: Vec<Symbol> = before.into_iter().map(Symbol::Byte).collect();
                 all.extend(symbols);
                 return Some(Completion { symbols: all, is_shortest: n_tries == 0 });
             }
             None => {}
+            // The search goes on behind bytes alone.
             Some(_) if has_tokens => {}
             Some(n_read) => {
                 let mut ahead = before.clone();
@@ -110,6 +110,23 @@ pub(super) fn find(matcher: &Matcher, chart: &mut Chart) -> Option<Completion> {
     let found = plain(matcher, chart);
     chart.truncate(start);
     found
+}
+
+/// Makes a matcher accept a symbol, as some token if it is none of text; tells whether it does.
+fn accepts(matcher: &mut Matcher, symbol: &Symbol) -> bool {
+    match symbol {
+        Symbol::Byte(byte) => matcher.accept_bytes(&[*byte]).is_ok(),
+        Symbol::Control(ControlRef::Id(id)) => matcher.accept_token(*id).is_ok(),
+        Symbol::Control(ControlRef::Name(name)) => {
+            let vocab = Arc::clone(matcher.grammar().vocab());
+            vocab.ids_named(name).iter().any(|&id| matcher.accept_token(id).is_ok())
+        }
+        Symbol::TokenExcept(_) => {
+            let Ok(mask) = matcher.mask() else { return false };
+            let is_other = |id: &TokenId| !matcher.stop_tokens().contains(id);
+            mask.iter().find(is_other).is_some_and(|id| matcher.accept_token(id).is_ok())
+        }
+    }
 }
 
 /// Completes with what the grammar completes with, and a plain byte wherever the engine refuses one.

@@ -32,6 +32,8 @@ pub struct SchemaPlace {
     is_complete: bool,
     keys: Option<NextKeys>,
     refused_key: Option<RefusedKey>,
+    /// Whether an escape comes next in a string, and no escape may.
+    is_escape_refused: bool,
     /// What the container of a number says that may be complete.
     enclosing: Option<Box<SchemaPlace>>,
 }
@@ -172,6 +174,9 @@ impl SchemaPlace {
             is_complete: position.writing == Writing::End,
             keys: None,
             refused_key: None,
+            is_escape_refused: position.writing == Writing::InString
+                && rest.first() == Some(&b'\\')
+                && !bytes.contains(b'\\'),
             enclosing: None,
             position,
         };
@@ -180,7 +185,14 @@ impl SchemaPlace {
             let mut keys = place.next_keys(matcher, text, &declared, &required);
             keys.is_ordered &= has_order;
             let refused = place.key_in(text, rest).filter(|name| !place.needs_blank_before(matcher, name));
-            place.refused_key = refused.and_then(|name| place.refusal(name, &declared, &required, &keys, has_order));
+            let is_never = |name: &str| {
+                let path = [&place.position.path[..], &[PathStep::Key(name.into())]].concat();
+                report.constraints_at(&path, Writing::Value).constraints.iter().any(|one| &*one.keyword == "false")
+            };
+            place.refused_key = refused.and_then(|name| {
+                let is_never = is_never(&name);
+                place.refusal(name, is_never, &declared, &required, &keys, has_order)
+            });
             place.keys = Some(keys);
         }
         place
@@ -305,10 +317,11 @@ impl SchemaPlace {
         serde_json::from_slice(written.get(..=end)?).ok()
     }
 
-    /// Returns why a key is refused; `None` if what is refused is the comma before it, and not for the key.
+    /// Returns why a key is refused, whether or not it `is_never` allowed; `None` if what is refused is the comma before it, and not for the key.
     fn refusal(
         &self,
         name: String,
+        is_never: bool,
         declared: &[Arc<str>],
         required: &[Arc<str>],
         keys: &NextKeys,
@@ -317,8 +330,10 @@ impl SchemaPlace {
         let place_of = |name: &str| declared.iter().position(|other| **other == *name);
         let has_come = |name: &str| self.position.keys.iter().any(|key| **key == *name);
         let has = |keyword: &str| self.constraints.iter().any(|one| one.holds && *one.keyword == *keyword);
-        let near = || closest_name(&name, keys.next.iter().map(|name| &**name));
+        // Of two letters nearly every name resembles another.
+        let near = || closest_name(&name, keys.next.iter().map(|name| &**name)).filter(|_| name.chars().count() > 2);
         let is_closed = has("additionalProperties") || has("unevaluatedProperties");
+        let is_listed = has("const") || has("enum");
         let missing = |end: usize| {
             let is_before = |other: &str| place_of(other).is_some_and(|other| other < end);
             required.iter().find(|other| !has_come(other) && is_before(other))
@@ -327,8 +342,9 @@ impl SchemaPlace {
             _ if has_come(&name) => RefusedKeyReason::Repeated,
             Some(_) if !has_order => RefusedKeyReason::Forbidden,
             Some(place) => {
-                let later =
-                    self.position.keys.iter().rev().find(|key| place_of(key).is_some_and(|other| other > place));
+                // Keys that the schema doesn't name come last.
+                let is_later = |key: &str| place_of(key).map_or(!is_never, |other| other > place);
+                let later = self.position.keys.iter().rev().find(|key| is_later(key));
                 match (later, missing(place)) {
                     (Some(later), _) => RefusedKeyReason::ComesBefore(later.as_ref().into()),
                     (None, Some(missing)) => RefusedKeyReason::Misses(Arc::clone(missing)),
@@ -337,6 +353,7 @@ impl SchemaPlace {
             }
             None => match (near(), missing(declared.len())) {
                 (Some(near), _) => RefusedKeyReason::Undeclared(Some(near.into())),
+                (None, _) if is_listed => RefusedKeyReason::Forbidden,
                 (None, _) if is_closed => RefusedKeyReason::Undeclared(None),
                 (None, _) if has("propertyNames") && keys.has_others => RefusedKeyReason::PropertyNames,
                 (None, Some(missing)) if has_order && !keys.has_others => RefusedKeyReason::Misses(Arc::clone(missing)),
@@ -363,8 +380,11 @@ impl SchemaPlace {
             let mut take = |set: &[u8], words: &str| {
                 let set: ByteSet = set.iter().copied().collect();
                 if !(bytes & set).is_empty() {
+                    // Of a number it may be the first byte that is refused.
+                    let some = Some(bytes & set).filter(|some| set.len() > 1 && *some != set);
+                    let begins = some.map(|some| format!(" that begins with {}", show::next_bytes(&some)));
                     bytes = bytes & !set;
-                    parts.push(words.to_owned());
+                    parts.push(format!("{words}{}", begins.unwrap_or_default()));
                 }
             };
             match self.position.writing {
@@ -444,6 +464,12 @@ impl SchemaPlace {
                 if others.is_empty() { String::new() } else { format!("in alternatives: {}", listed(&others)) };
             let parts = [listed(&holding), others].into_iter().filter(|part| !part.is_empty());
             lines.push(format!("around it, the {container} at {at}: {}", parts.collect::<Vec<_>>().join("; ")));
+        }
+        if self.is_escape_refused {
+            lines.push(
+                "no escape may come here: the string is written in its shortest spelling, unless options allow any"
+                    .into(),
+            );
         }
         if let Some(refused) = &self.refused_key {
             lines.push(refused.to_string());

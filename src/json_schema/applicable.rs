@@ -4,7 +4,7 @@
 //! so on of these say about the value within. Those *hold*: whatever the rest of the document is. What is reached through a choice (`anyOf`, `oneOf`, `if`,
 //! dependencies) *may hold*. Alternatives of another type than the value that is under way are left out, since such a value satisfies none of them. `not`,
 //! `unevaluated...` and `contains` are not followed: they say nothing about one value alone. But those of the containers on the path are listed, as are their
-//! `uniqueItems`: such a keyword may refuse a value that all keywords about it allow.
+//! `uniqueItems`, `const` and `enum`: such a keyword may refuse a value that all keywords about it allow.
 //!
 //! Locations are those of the text: equal sub-schemas are one in the model, which has the location of the first.
 
@@ -18,6 +18,7 @@ use super::value::{Value, ValueId};
 use crate::Limits;
 use crate::frontend::ecma;
 use crate::regular::Dfa;
+use core::iter;
 use hashbrown::HashSet;
 use std::sync::Arc;
 
@@ -54,13 +55,14 @@ pub struct Constraint {
 pub struct ConstraintsAt {
     /// The keywords that constrain the value, in the order in which they are found.
     pub constraints: Vec<Constraint>,
-    /// The declared names of the properties of the object there, in order.
+    /// The names that the schema has for properties of the object there, in the order in which keys come: declared ones, those that are only required, those of
+    /// dependencies.
     pub declared: Vec<Arc<str>>,
     /// The names that are required whatever the rest of the document is.
     pub required: Vec<Arc<str>>,
     /// Names whose presence requires another one, and that, whatever the rest of the document is.
     pub dependent_required: Vec<(Arc<str>, Arc<str>)>,
-    /// The keywords of the containers on the path that constrain a value by its neighbours, like `uniqueItems`, with the number of steps that lead to the container.
+    /// The keywords of the containers on the path that constrain a value by its neighbours, like `uniqueItems`, or list the containers, like `const`, with the number of steps that lead to the container.
     pub around: Vec<(usize, Constraint)>,
     /// Whether there was too much to look at, and something is missing here.
     pub is_cut: bool,
@@ -81,7 +83,7 @@ impl SchemaModel {
             let all = places.in_place(here, of_step);
             for one in &all {
                 let schema = self.schema(one.schema);
-                let entries = schema.entries().iter().filter(|entry| constrains_by_neighbours(&entry.keyword, step));
+                let entries = schema.entries().iter().filter(|entry| constrains_within(&entry.keyword, step));
                 around
                     .extend(entries.flat_map(|entry| self.constraints(one, schema, entry)).map(|found| (depth, found)));
             }
@@ -89,6 +91,7 @@ impl SchemaModel {
         }
         let all = places.in_place(here, types);
         let mut found = ConstraintsAt { is_cut: places.is_cut, around, ..ConstraintsAt::default() };
+        let mut of_dependencies: Vec<Arc<str>> = Vec::new();
         for one in all {
             let schema = self.schema(one.schema);
             for entry in schema.entries() {
@@ -107,10 +110,15 @@ impl SchemaModel {
                             }
                         }
                     }
-                    Keyword::Object(ObjectKeyword::DependentRequired(named)) if one.holds => {
+                    Keyword::Object(ObjectKeyword::DependentRequired(named)) => {
                         let pairs =
                             named.iter().flat_map(|(of, names)| names.iter().map(|name| (of.clone(), name.clone())));
-                        found.dependent_required.extend(pairs);
+                        found.dependent_required.extend(pairs.filter(|_| one.holds));
+                        of_dependencies
+                            .extend(named.iter().flat_map(|(of, names)| iter::once(of).chain(names)).cloned());
+                    }
+                    Keyword::Object(ObjectKeyword::DependentSchemas(named)) => {
+                        of_dependencies.extend(named.iter().map(|(of, _)| of.clone()));
                     }
                     _ => {}
                 }
@@ -122,6 +130,9 @@ impl SchemaModel {
                 found.constraints.push(Constraint { keyword, location, words, holds: one.holds });
             }
         }
+        let mut known: HashSet<Arc<str>> = found.declared.iter().cloned().collect();
+        let others = found.required.iter().cloned().chain(of_dependencies);
+        found.declared.extend(others.filter(|name| known.insert(Arc::clone(name))));
         found
     }
 
@@ -178,9 +189,10 @@ impl SchemaModel {
     }
 }
 
-/// Returns whether a keyword of a container constrains the value behind a step by the values beside it.
-fn constrains_by_neighbours(keyword: &Keyword, step: &PathStep) -> bool {
+/// Returns whether a keyword of a container constrains the value behind a step by the values beside it, or by the container as a whole.
+fn constrains_within(keyword: &Keyword, step: &PathStep) -> bool {
     match (keyword, step) {
+        (Keyword::Value(ValueKeyword::Enum(_) | ValueKeyword::Const(_)), _) => true,
         (Keyword::Array(ArrayKeyword::UniqueItems), PathStep::Item(index)) => *index > 0,
         (Keyword::Array(ArrayKeyword::Contains { .. } | ArrayKeyword::UnevaluatedItems(_)), PathStep::Item(_)) => true,
         (Keyword::Object(ObjectKeyword::UnevaluatedProperties(_)), PathStep::Key(_)) => true,

@@ -90,6 +90,8 @@ pub enum SchemaWarningKind {
     UnknownDraft,
     /// A required name resembles a declared property and is none.
     UndeclaredName,
+    /// The draft that `$schema` names doesn't know the keyword, which counts all the same: values that are valid by that draft are refused.
+    ForeignKeyword,
 }
 
 /// A probable mistake in a schema.
@@ -170,6 +172,7 @@ impl SchemaModel {
                 continue;
             }
             for entry in schema.entries() {
+                lints.foreign(id, entry.value);
                 match &entry.keyword {
                     Keyword::String(StringKeyword::Format(name, draft)) if has_formats => {
                         lints.format(id, entry.value, name, *draft);
@@ -206,7 +209,10 @@ impl Lints<'_> {
         let document = self.model.schema(schema).document();
         let json = self.model.json(document);
         let is_given = self.model.document_uri(document).is_empty() && !json.source().is_empty();
-        let is_about_word = matches!(kind, SchemaWarningKind::UnknownKeyword | SchemaWarningKind::WithoutEffect);
+        let is_about_word = matches!(
+            kind,
+            SchemaWarningKind::UnknownKeyword | SchemaWarningKind::WithoutEffect | SchemaWarningKind::ForeignKeyword
+        );
         let key_span = if is_given && is_about_word { json.key_span(value) } else { None };
         self.found.push(SchemaWarning {
             kind,
@@ -261,6 +267,19 @@ impl Lints<'_> {
         let hint = near.map(|near| format!("did you mean `{near}`?"));
         let message = format!("unknown keyword `{shown}` constrains nothing");
         self.add(SchemaWarningKind::UnknownKeyword, schema, value, message, hint);
+    }
+
+    /// Tells a keyword that counts though the draft that is named doesn't know it.
+    fn foreign(&mut self, schema: SchemaId, value: ValueId) {
+        let model = self.model;
+        let (read, draft) = (model.schema(schema), model.schema(schema).draft());
+        let Some(name) = model.json(read.document()).key_of(value) else { return };
+        let is_known = name == "nullable" || word(name).is_none_or(|word| word.drafts.contains(&draft));
+        if is_known || !model.resources[read.resource.index()].dialect.is_named {
+            return;
+        }
+        let message = format!("`{name}` is no keyword of {draft}, which `$schema` names, and counts all the same");
+        self.add(SchemaWarningKind::ForeignKeyword, schema, value, message, None);
     }
 
     fn format(&mut self, schema: SchemaId, value: ValueId, name: &str, draft: Draft) {
