@@ -287,15 +287,27 @@ fn what_cannot_be_built_has_a_pointer() {
     for (format, message) in [
         (
             r#"{"type": "star", "content": {"type": "token", "token": "<|nobody|>"}}"#,
-            "#/format/content: the vocabulary has no token named `<|nobody|>`",
+            "#/format/content/token: the vocabulary has no token named `<|nobody|>`",
         ),
         (
             r#"{"type": "or", "elements": [{"type": "any_text"}, {"type": "exclude_token", "exclude_tokens": [99999]}]}"#,
-            "#/format/elements/1: token id 99999 is not in the vocabulary",
+            "#/format/elements/1/exclude_tokens/0: token id 99999 is not in the vocabulary",
         ),
         (
             r#"{"type": "or", "elements": [{"type": "token_dispatch", "rules": [["ab", {"type": "token", "token": 70000}]]}]}"#,
-            "#/format/elements/0/rules/0/1: token id 70000",
+            "#/format/elements/0/rules/0/1/token: token id 70000",
+        ),
+        (
+            r#"{"type": "token_dispatch", "rules": [["ab", {"type": "const_string", "value": "<|nobody|>"}], ["<|nobody|>", {"type": "any_text"}]]}"#,
+            "#/format/rules/1/0: the vocabulary has no token named `<|nobody|>`",
+        ),
+        (
+            r#"{"type": "tag", "begin": "<|nobody|>", "content": {"type": "any_text"}, "end": {"type": "token", "token": "<|nobody|>"}}"#,
+            "#/format/end/token: the vocabulary has no token named `<|nobody|>`",
+        ),
+        (
+            r#"{"type": "token_triggered_tags", "trigger_tokens": ["ab", "<|nobody|>"], "tags": [{"begin": {"type": "token", "token": "ab"}, "content": {"type": "any_text"}, "end": "c"}]}"#,
+            "#/format/trigger_tokens/1: ",
         ),
         (r#"{"type": "regex", "pattern": "[^\\x{0}-\\x{10FFFF}]"}"#, "#/format: rule `root` matches nothing at all"),
     ] {

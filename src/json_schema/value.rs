@@ -202,6 +202,11 @@ impl Json {
         self.nodes.partition_point(|node| node.span.start < end) - id.index()
     }
 
+    /// Returns the values in a value, itself first, in the order in which they begin.
+    pub(crate) fn values_within(&self, id: ValueId) -> impl Iterator<Item = ValueId> + use<> {
+        (id.index()..id.index() + self.n_values_within(id)).map(ValueId::new)
+    }
+
     /// Returns the array or object that contains a value; `None` for the root.
     pub fn parent(&self, id: ValueId) -> Option<ValueId> {
         Some(self.nodes[id.index()].parent).filter(|&parent| parent != NONE).map(ValueId)

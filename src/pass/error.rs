@@ -1,6 +1,6 @@
 //! Errors of building a grammar's automata.
 
-use crate::grammar::{NotRegular, NotRegularReason};
+use crate::grammar::{ControlRef, NotRegular, NotRegularReason};
 use crate::limits::Limits;
 use crate::util::Span;
 use core::fmt;
@@ -100,6 +100,15 @@ impl BuildError {
     /// Returns whether the grammar names a token that the vocabulary lacks.
     pub fn is_unknown_token(&self) -> bool {
         matches!(self.kind, Kind::UnknownControl { .. } | Kind::UnknownTokenId { .. })
+    }
+
+    /// Returns the token that the vocabulary lacks.
+    pub(crate) fn unknown_token(&self) -> Option<ControlRef> {
+        match &self.kind {
+            Kind::UnknownControl { name, .. } => Some(ControlRef::Name(name.clone())),
+            Kind::UnknownTokenId { id, .. } => Some(ControlRef::Id(*id)),
+            _ => None,
+        }
     }
 
     /// Returns `(given, limit)` if a limit of [`Limits`](crate::Limits) was exceeded.

@@ -63,8 +63,8 @@ mod steps;
 pub use error::TagError;
 pub use options::{NESTING_MAX, TagOptions};
 
-use crate::grammar::{Grammar, SchemaOperand, Warning};
-use crate::json_schema::{Json, SchemaError};
+use crate::grammar::{ControlRef, Grammar, SchemaOperand, Warning};
+use crate::json_schema::{Json, SchemaError, Value, ValueId};
 use crate::limits::Limits;
 use crate::pass::BuildError;
 use crate::util::Span;
@@ -141,8 +141,31 @@ impl StructuralTag {
 
     /// Returns the error of building what has a span of the grammar, if something has.
     pub(crate) fn build_error(&self, error: &BuildError) -> Option<TagError> {
-        let at = self.json.value_at(error.span()?)?;
-        Some(TagError::build(&self.json, at, error.clone()))
+        let format = self.json.value_at(error.span()?)?;
+        let at = error.unknown_token().and_then(|token| self.token_within(format, &token));
+        Some(TagError::build(&self.json, at.unwrap_or(format), error.clone()))
+    }
+
+    /// Returns the first place within a format that names a token.
+    fn token_within(&self, format: ValueId, token: &ControlRef) -> Option<ValueId> {
+        let json = &self.json;
+        let is_token = |id: &ValueId| match (json.value(*id), token) {
+            (Value::String(name), ControlRef::Name(wanted)) => *name == **wanted,
+            (Value::Number(number), ControlRef::Id(wanted)) => number.to_string() == wanted.to_string(),
+            _ => false,
+        };
+        // Elsewhere a string is text.
+        let is_name = |id: &ValueId| {
+            let list = json.parent(*id);
+            match (json.key_of(*id), list.and_then(|list| json.key_of(list))) {
+                (Some(key), _) => key == "token",
+                (None, Some(key)) => key == "exclude_tokens" || key == "trigger_tokens",
+                (None, None) => {
+                    list.and_then(|rule| json.parent(rule)).and_then(|rules| json.key_of(rules)) == Some("rules")
+                }
+            }
+        };
+        json.values_within(format).find(|id| is_token(id) && is_name(id))
     }
 
     /// Returns the JSON pointer of what has a span of the grammar, such as a schema.
