@@ -60,7 +60,10 @@ pub(super) fn joined(program: &Program, head: Head, other: u64) -> Option<u64> {
 
 /// Returns a register that no `horizon` bytes can tell from `register` in `state`, whatever values there are.
 pub(crate) fn signature(program: &Program, state: StateId, register: u64, horizon: u32) -> u64 {
-    let Some((linked, local)) = program.place(state).filter(|_| register != 0) else { return register };
+    if register == 0 {
+        return 0;
+    }
+    let Some((linked, local)) = program.place(state) else { return register };
     match linked.unit.info(local).owner {
         Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, horizon),
         Some(Owner::RegisterRules(register_rule)) => {

@@ -9,7 +9,7 @@
 
 use super::lookahead::{Lookahead, Lookaheads};
 use super::switches::ShortCut;
-use super::walk_context::Subject;
+use super::walk_context::{REGIONS_DEEP_MAX, WalkContext};
 use crate::automaton::Program;
 use crate::exec::{ConfigId, Head, LazyDfa, OverBudget, Stacks, Work};
 use crate::util::bit_row;
@@ -19,8 +19,6 @@ use std::sync::Arc;
 
 /// Fewest trie nodes below a node that make it worth to look for a look-ahead.
 const REGION_NODES_MIN: usize = 400;
-/// Regions within regions, at most: walking one recurses.
-const REGIONS_DEEP_MAX: usize = 16;
 /// Steps that are found again, of a row, in a unit of work.
 const STEPS_PER_WORK: u64 = 4;
 /// Work of look-ahead that found nothing beyond which a walk looks no further ahead.
@@ -44,41 +42,33 @@ pub(super) struct ConfigurationWalk {
     bytes_max: usize,
 }
 
-/// What a walk may take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct WalkBudget {
-    pub work: Work,
-    /// Memory for configurations and stacks.
-    pub bytes_max: usize,
-}
-
 impl ConfigurationWalk {
-    /// Adds to `row` the text tokens that a configuration allows.
+    /// Adds to `row` the text tokens that a configuration allows, with no more work, and bytes for configurations and stacks, than that.
     pub fn add_to(
         &mut self,
-        subject: Subject<'_>,
+        context: WalkContext<'_>,
         stacks: &Stacks,
         live: &[Head],
         row: &mut [u32],
-        budget: WalkBudget,
+        work: Work,
+        bytes_max: usize,
     ) -> Result<(), OverBudget> {
         self.known.clear();
         self.levels.clear();
         self.wasted = 0;
-        self.bytes_max = budget.bytes_max;
-        let start = self.dfa.start(subject.program, stacks, live, budget.work);
-        self.below(subject, TrieNode::ROOT, start, row, 0)?;
+        self.bytes_max = bytes_max;
+        let start = self.dfa.start(context.program, stacks, live, work);
+        self.below(context, TrieNode::ROOT, start, row, 0)?;
         self.check()
     }
 
     /// Returns the work done by the last walk, the memory that is kept for the next one given back if it is much.
     pub fn finish(&mut self) -> u64 {
+        let work = self.dfa.work().done();
         if self.dfa.memory_bytes() > KEPT_BYTES_MAX {
-            let work = self.dfa.work().done();
             *self = ConfigurationWalk::default();
-            return work;
         }
-        self.dfa.work().done()
+        work
     }
 
     fn check(&mut self) -> Result<(), OverBudget> {
@@ -89,16 +79,16 @@ impl ConfigurationWalk {
     /// Adds the tokens below a trie node that a configuration reads.
     fn below(
         &mut self,
-        subject: Subject<'_>,
+        context: WalkContext<'_>,
         from: TrieNode,
         config: ConfigId,
         row: &mut [u32],
         nesting: usize,
     ) -> Result<(), OverBudget> {
-        if self.skips(subject, from, config, row, nesting)? {
+        if self.skips(context, from, config, row, nesting)? {
             return Ok(());
         }
-        let Subject { program, vocab } = subject;
+        let WalkContext { program, vocab, .. } = context;
         let trie = vocab.trie();
         let (depth_base, n_levels) = (usize::from(trie.depth(from)) + 1, self.levels.len());
         self.levels.push(config);
@@ -122,7 +112,7 @@ impl ConfigurationWalk {
                 continue;
             }
             let next = self.dfa.visible(program, next, height);
-            if self.skips(subject, node, next, row, nesting)? {
+            if self.skips(context, node, next, row, nesting)? {
                 node = trie.subtree_end(node);
                 continue;
             }
@@ -136,26 +126,26 @@ impl ConfigurationWalk {
     /// Adds the tokens below a trie node by the look-ahead of a configuration; tells whether there is one that is worth it.
     fn skips(
         &mut self,
-        subject: Subject<'_>,
+        context: WalkContext<'_>,
         node: TrieNode,
         config: ConfigId,
         row: &mut [u32],
         nesting: usize,
     ) -> Result<bool, OverBudget> {
-        let trie = subject.vocab.trie();
+        let trie = context.vocab.trie();
         let is_small = trie.n_nodes_at(node) <= REGION_NODES_MIN;
         if is_small || nesting >= REGIONS_DEEP_MAX || !ShortCut::Lookaheads.is_on() {
             return Ok(false);
         }
-        let Some(lookahead) = self.lookahead(subject, config, trie.height(node)) else { return Ok(false) };
+        let Some(lookahead) = self.lookahead(context, config, trie.height(node)) else { return Ok(false) };
         self.check()?;
-        let region = subject.vocab.region(lookahead.alphabet, node);
-        self.take(subject, &region, config, &lookahead, row)?;
-        self.leave(subject, &region, config, &lookahead, row, nesting)?;
+        let region = context.vocab.region(lookahead.alphabet, node);
+        self.take(context, &region, config, &lookahead, row)?;
+        self.leave(context, &region, config, &lookahead, row, nesting)?;
         Ok(true)
     }
 
-    fn lookahead(&mut self, subject: Subject<'_>, config: ConfigId, height: u8) -> Option<Arc<Lookahead>> {
+    fn lookahead(&mut self, context: WalkContext<'_>, config: ConfigId, height: u8) -> Option<Arc<Lookahead>> {
         let height = if self.dfa.is_flat(config) { u8::MAX } else { height };
         if let Some(known) = self.known.get(&(config, height)) {
             return known.clone();
@@ -164,7 +154,7 @@ impl ConfigurationWalk {
             return None;
         }
         let before = self.dfa.work().done();
-        let found = self.lookaheads.find(subject.program, &mut self.dfa, config, height).map(Arc::new);
+        let found = self.lookaheads.find(context.program, &mut self.dfa, config, height).map(Arc::new);
         if found.is_none() {
             self.wasted += self.dfa.work().done() - before;
         }
@@ -175,13 +165,13 @@ impl ConfigurationWalk {
     /// Adds the tokens of a region that a configuration reads: all, but for those with more characters than its look-ahead.
     fn take(
         &mut self,
-        subject: Subject<'_>,
+        context: WalkContext<'_>,
         region: &Region,
         config: ConfigId,
         lookahead: &Lookahead,
         row: &mut [u32],
     ) -> Result<(), OverBudget> {
-        let Subject { program, vocab } = subject;
+        let WalkContext { program, vocab, .. } = context;
         let (sure, longer) = region.tokens_up_to(vocab, lookahead.n_chars);
         if longer.is_empty() && sure.len() >= ROW_TOKENS_MIN {
             let base = region.row(row.len());
@@ -201,14 +191,14 @@ impl ConfigurationWalk {
     /// Walks on at the border of a region.
     fn leave(
         &mut self,
-        subject: Subject<'_>,
+        context: WalkContext<'_>,
         region: &Region,
         config: ConfigId,
         lookahead: &Lookahead,
         row: &mut [u32],
         nesting: usize,
     ) -> Result<(), OverBudget> {
-        let Subject { program, vocab } = subject;
+        let WalkContext { program, vocab, .. } = context;
         let trie = vocab.trie();
         let depth = usize::from(trie.depth(region.from()));
         for byte in lookahead.leaving.iter() {
@@ -221,7 +211,7 @@ impl ConfigurationWalk {
                 bit_row::set_all(row, trie.tokens(node));
                 if trie.has_children(node) {
                     let next = self.dfa.visible(program, next, trie.height(node));
-                    self.below(subject, node, next, row, nesting + 1)?;
+                    self.below(context, node, next, row, nesting + 1)?;
                 }
             }
         }

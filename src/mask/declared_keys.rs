@@ -1,5 +1,6 @@
 //! The tokens that can spell declared keys of objects: an additional property must not repeat one.
 
+use super::remainder::sorted;
 use crate::automaton::Program;
 use crate::machine::DeclaredKeys;
 use crate::vocab::{QuotedStrings, TokenId, Vocab};
@@ -18,7 +19,7 @@ pub(crate) struct KeyTokens {
 impl KeyTokens {
     fn of(keys: &DeclaredKeys, strings: &QuotedStrings) -> KeyTokens {
         let holding = keys.iter().filter_map(|key| key.get(1..)).flat_map(|string| strings.holding(string));
-        KeyTokens { holding: sorted(holding.copied()), beginning: OnceLock::new() }
+        KeyTokens { holding: sorted(holding.copied().collect()), beginning: OnceLock::new() }
     }
 
     /// Returns the tokens that begin with one of the keys behind its opening quote, found at the first call.
@@ -26,17 +27,9 @@ impl KeyTokens {
         self.beginning.get_or_init(|| {
             let trie = vocab.trie();
             let nodes = keys.iter().filter_map(|key| trie.find(key.get(1..)?));
-            sorted(nodes.flat_map(|node| trie.subtree_tokens(node).iter().copied()))
+            sorted(nodes.flat_map(|node| trie.subtree_tokens(node).iter().copied()).collect())
         })
     }
-}
-
-/// Returns tokens ascending, each once.
-fn sorted(tokens: impl Iterator<Item = TokenId>) -> Box<[TokenId]> {
-    let mut tokens: Vec<TokenId> = tokens.collect();
-    tokens.sort_unstable();
-    tokens.dedup();
-    tokens.into()
 }
 
 /// By list of a unit.

@@ -8,7 +8,7 @@
 //! ```text
 //! /(\w+ ?){1,50}/   {word}  --[a-z]-->  {word}             alphabet: letters and digits; without an end
 //!                   {word}  --" "-->    {between} --" "--> dead: the space belongs to no alphabet of {word}
-//! [^"]{0,100} "\""  {n}     --[^"]-->   {n + 1}            alphabet: all but the quote; 100 - n characters
+//! [^"]{0,100} "\""  {n}     --[^"]-->   {n + 1}            alphabet: all but the quote; 16 characters, where the search ends
 //! ```
 //!
 //! Found breadth first, by characters. A byte that leads to the empty configuration leaves the alphabet; where most do, or far enough, the search ends, and the
@@ -22,7 +22,7 @@ use ahash::{AHashMap, AHashSet};
 
 /// Fewest characters of ASCII that make an alphabet worth a region.
 const ASCII_MIN: u32 = 8;
-/// Characters after which a refused one is taken for a bound, not for one that is out of place: few tokens are longer.
+/// Characters after which a search ends: few tokens are longer.
 const FAR_CHARS: usize = 16;
 /// Characters that make up less than one part in so many are few.
 const FEW_PART: u32 = 6;
@@ -86,15 +86,12 @@ impl Lookaheads {
                 // There is nothing further to read.
                 return Lookahead::bounded(alphabet, usize::MAX);
             }
-            if self.seen.len() > CONFIGS_MAX {
+            if self.seen.len() > CONFIGS_MAX || n_chars >= FAR_CHARS {
                 return Lookahead::bounded(alphabet, n_chars);
             }
             self.next_level.clear();
             for at in 0..self.level.len() {
-                if dfa.work().done() > work_max {
-                    return Lookahead::bounded(alphabet, n_chars);
-                }
-                if !self.expand(program, dfa, self.level[at], &mut alphabet, n_chars) {
+                if dfa.work().done() > work_max || !self.expand(program, dfa, self.level[at], &mut alphabet) {
                     return Lookahead::bounded(alphabet, n_chars);
                 }
             }
@@ -112,21 +109,10 @@ impl Lookaheads {
         Some(Lookahead { alphabet, n_chars: usize::MAX, leaving })
     }
 
-    /// Takes out of the alphabet what a configuration refuses after `n_chars` characters, and adds to the next level what the others lead to;
-    /// or says no, if it refuses too much.
-    fn expand(
-        &mut self,
-        program: &Program,
-        dfa: &mut LazyDfa,
-        config: ConfigId,
-        alphabet: &mut Alphabet,
-        n_chars: usize,
-    ) -> bool {
+    /// Takes out of the alphabet what a configuration refuses, and adds to the next level what the others lead to; or says no, if it refuses too much.
+    fn expand(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, alphabet: &mut Alphabet) -> bool {
         let refused = alphabet.ascii & !read_of(program, dfa, config, alphabet.ascii);
         let n_all = alphabet.ascii.count_ones();
-        if n_chars >= FAR_CHARS {
-            return false;
-        }
         if 2 * refused.count_ones() > n_all {
             let entered = self.seen.get_mut(&config).expect("a configuration of a level was seen");
             let leading = entered.ascii & alphabet.ascii;
@@ -142,16 +128,21 @@ impl Lookaheads {
         }
         for byte in bytes_of(alphabet.ascii) {
             let next = dfa.step(program, config, byte);
-            let entered = self.seen.entry(next).or_insert_with(|| {
-                self.next_level.push(next);
-                Entered::default()
-            });
+            let entered = self.enter(next);
             entered.ascii |= 1 << byte;
             if entered.is_left_out {
                 alphabet.ascii &= !(1 << byte);
             }
         }
         true
+    }
+
+    /// Notes that characters lead to a configuration, on the next level if it is new.
+    fn enter(&mut self, config: ConfigId) -> &mut Entered {
+        self.seen.entry(config).or_insert_with(|| {
+            self.next_level.push(config);
+            Entered::default()
+        })
     }
 
     /// Takes characters out of the alphabet that lead a configuration elsewhere than most others, if they are few: brackets, that is, each of which
@@ -201,10 +192,7 @@ impl Lookaheads {
                     }
                     continue;
                 }
-                let entered = self.seen.entry(next).or_insert_with(|| {
-                    self.next_level.push(next);
-                    Entered::default()
-                });
+                let entered = self.enter(next);
                 if entered.is_left_out {
                     return false;
                 }

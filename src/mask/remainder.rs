@@ -40,7 +40,7 @@ pub(super) fn exclude(remainders: &mut [Remainder], tokens: &Arc<[TokenId]>) {
 }
 
 /// Returns tokens ascending, each once.
-pub(super) fn sorted(mut tokens: Vec<TokenId>) -> Arc<[TokenId]> {
+pub(super) fn sorted<T: From<Vec<TokenId>>>(mut tokens: Vec<TokenId>) -> T {
     tokens.sort_unstable();
     tokens.dedup();
     tokens.into()

@@ -31,12 +31,36 @@ pub(super) struct RowPool {
 
 #[derive(Debug, Default)]
 struct Pooled {
-    bases: Vec<PooledMask>,
+    bases: Slots<PooledMask>,
+    /// Rows that are masks, with the numbers of their tokens.
+    rows: Slots<(Arc<[u32]>, usize)>,
+}
+
+/// Items, each of which makes room for another once no mask shares it.
+#[derive(Debug)]
+struct Slots<T> {
+    items: Vec<T>,
     /// Where the next one goes, when there is no more room.
     next: usize,
-    /// Rows that are masks, with the numbers of their tokens.
-    rows: Vec<(Arc<[u32]>, usize)>,
-    next_row: usize,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Slots { items: Vec::new(), next: 0 }
+    }
+}
+
+impl<T> Slots<T> {
+    fn add(&mut self, item: T, is_shared: impl Fn(&T) -> bool) {
+        if self.items.len() < BASES_MAX {
+            return self.items.push(item);
+        }
+        let is_free = |place: &usize| !is_shared(&self.items[place % BASES_MAX]);
+        if let Some(place) = (self.next..self.next + BASES_MAX).find(is_free) {
+            self.items[place % BASES_MAX] = item;
+            self.next = (place + 1) % BASES_MAX;
+        }
+    }
 }
 
 /// A mask: a list of tokens, each once, perhaps beside those of a row.
@@ -82,10 +106,10 @@ impl RowPool {
                 is_first
             };
             let tokens = tokens.iter().copied().filter(take).collect();
-            known.remember(PooledMask { beside: beside.cloned(), tokens, row: None });
+            known.bases.add(PooledMask { beside: beside.cloned(), tokens, row: None }, PooledMask::is_shared);
             return mask;
         };
-        let row = known.bases[place].row(n_words);
+        let row = known.bases.items[place].row(n_words);
         drop(known);
         tokens.iter().for_each(|&token| zeros[bit_row::place(token).0] = 0);
         let set = tokens.iter().copied().filter(|&token| !bit_row::has(&row, token)).collect();
@@ -98,7 +122,7 @@ impl RowPool {
         let mut known = self.lock();
         let mut max = DIFFERENCE_MAX;
         let mut nearest = None;
-        for (base, _) in known.rows.iter().filter(|(_, n)| n_tokens.abs_diff(*n) <= DIFFERENCE_MAX) {
+        for (base, _) in known.rows.items.iter().filter(|(_, n)| n_tokens.abs_diff(*n) <= DIFFERENCE_MAX) {
             if let Some(difference) = difference(base, row, max) {
                 (max, nearest) = (difference, Some(Arc::clone(base)));
                 if max <= DIFFERENCE_FREE {
@@ -112,7 +136,8 @@ impl RowPool {
                 MaskEntry::between(&base, row)
             }
             None => {
-                known.remember_row(row, n_tokens);
+                // One is here, and one is that of the mask.
+                known.rows.add((Arc::clone(row), n_tokens), |(row, _)| Arc::strong_count(row) > 2);
                 MaskEntry::Dense(Arc::clone(row))
             }
         }
@@ -156,7 +181,7 @@ impl Pooled {
         };
         let mut max = DIFFERENCE_MAX.min(n_tokens / DIFFERENCE_SHARE);
         let mut nearest = None;
-        for (place, base) in self.bases.iter().enumerate().filter(|(_, base)| is_same(base)) {
+        for (place, base) in self.bases.items.iter().enumerate().filter(|(_, base)| is_same(base)) {
             if base.tokens.len().abs_diff(n_tokens) > max {
                 continue;
             }
@@ -174,31 +199,6 @@ impl Pooled {
             }
         }
         nearest
-    }
-
-    /// Adds a base, in the place of one that no mask shares if there is no more room.
-    fn remember(&mut self, base: PooledMask) {
-        if self.bases.len() < BASES_MAX {
-            return self.bases.push(base);
-        }
-        let is_free = |place: &usize| !self.bases[place % BASES_MAX].is_shared();
-        if let Some(place) = (self.next..self.next + BASES_MAX).find(is_free) {
-            self.bases[place % BASES_MAX] = base;
-            self.next = (place + 1) % BASES_MAX;
-        }
-    }
-
-    /// Adds a row, in the place of one that only one mask has if there is no more room.
-    fn remember_row(&mut self, row: &Arc<[u32]>, n_tokens: usize) {
-        let row = (Arc::clone(row), n_tokens);
-        if self.rows.len() < BASES_MAX {
-            return self.rows.push(row);
-        }
-        let is_free = |place: &usize| Arc::strong_count(&self.rows[place % BASES_MAX].0) <= 2;
-        if let Some(place) = (self.next_row..self.next_row + BASES_MAX).find(is_free) {
-            self.rows[place % BASES_MAX] = row;
-            self.next_row = (place + 1) % BASES_MAX;
-        }
     }
 }
 
@@ -292,7 +292,7 @@ mod tests {
         delta_encoded(&bases, mask(0), n_words);
         let _shared = delta_encoded(&bases, mask(0), n_words);
         (1..2 * BASES_MAX as u32).for_each(|number| drop(delta_encoded(&bases, mask(number), n_words)));
-        assert_eq!(bases.lock().bases.len(), BASES_MAX);
+        assert_eq!(bases.lock().bases.items.len(), BASES_MAX);
         assert!(matches!(delta_encoded(&bases, mask(0), n_words), MaskEntry::Dense(_)), "it is shared and stays");
         assert!(matches!(delta_encoded(&bases, mask(1), n_words), MaskEntry::Sparse(_)), "it was forgotten");
     }

@@ -7,7 +7,6 @@
 //! [`SETTLED_MAX`] or [`CLASSIFY_WORK_MAX`] the mask is found by walking all tokens with the whole configuration instead
 //! ([`configuration`](super::configuration)), in which heads that meet are joined.
 
-use super::configuration::WalkBudget;
 use super::controls::{add_controls, with_sets};
 use super::decision::{DecisionId, DecisionNode, KeyPlace, Next, NodeKey};
 use super::entry::MaskEntry;
@@ -15,7 +14,7 @@ use super::remainder::{Remainder, ResumePoint};
 use super::store::MaskStore;
 use super::switches::ShortCut;
 use super::table::{Place, Table};
-use super::walk_context::Subject;
+use super::walk_context::WalkContext;
 use super::walker::Walker;
 use crate::automaton::{DONE, Program, StateId};
 use crate::exec::{Head, OverBudget, StackNodeId, Stacks, Work, signature};
@@ -111,11 +110,6 @@ pub(crate) fn mask_ids(query: &MaskQuery<'_>, live: &[Head]) -> SmallVec<[u64; 2
             SmallVec::from_slice(&[cached.unwrap_or_else(DecisionNode::fresh_id).0])
         }
     }
-}
-
-/// Returns an identifier of a mask like no other.
-pub(crate) fn fresh_mask_id() -> u64 {
-    DecisionNode::fresh_id().0
 }
 
 /// A node of a decision tree, whether it is cached, and the stack node that answers its question.
@@ -228,19 +222,15 @@ impl MaskQuery<'_> {
             parent,
             place: KeyPlace::State(linked.unit.unit_state(local)),
             node: 0,
-            register: if register == 0 { 0 } else { self.signature(state, register) },
+            register: self.signature(state, register),
         }
     }
 
     /// Returns a register that no token can tell from `register` in `state`. Masks that are cached know nothing of values that were read; the
     /// matcher looks again.
     pub(super) fn signature(&self, state: StateId, register: u64) -> u64 {
-        signature(self.program, state, register, self.horizon())
-    }
-
-    /// Returns the most pieces that one token can hold: its bytes.
-    fn horizon(&self) -> u32 {
-        self.vocab.token_bytes_max() as u32
+        // A token holds no more pieces than bytes.
+        signature(self.program, state, register, self.vocab.token_bytes_max() as u32)
     }
 
     /// Returns the cached node that has the mask of a head, and how many there are on the way to it, if that is one way.
@@ -287,17 +277,16 @@ impl MaskQuery<'_> {
     #[cold]
     fn classify(&self, key: NodeKey, state: StateId) -> Result<(Arc<DecisionNode>, bool), GaveUp> {
         let mut walker = self.store.take_walker();
-        walker.clear();
-        walker.bound_work(CLASSIFY_WORK_MAX.min(self.work.get().left()));
+        walker.clear(Work::up_to(CLASSIFY_WORK_MAX.min(self.work.get().left())));
         // Any register with this signature would do; the signature is one.
-        walker.classify(self.subject(), state, key.register);
+        walker.classify(self.context(), state, key.register);
         if walker.is_spent() {
             return self.give_up(walker, Some(key), state);
         }
         self.spend(walker.work_done());
         let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
         let n_words = self.vocab.n_mask_words();
-        let found = walker.found();
+        let found = &mut walker.found;
         let n_dependent = found.remainders.iter().map(|remainder| self.n_tokens_after(remainder)).sum();
         let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.tokens(self.vocab).len());
         found.tokens.extend(linked.unit.named_tokens(local));
@@ -323,20 +312,19 @@ impl MaskQuery<'_> {
         // What it costs to begin a walk.
         const NODES_PER_WALK: u64 = 4;
         let mut walker = self.store.take_walker();
-        walker.clear();
-        walker.bound_work(CLASSIFY_WORK_MAX.min(self.work.get().left()));
+        walker.clear(Work::up_to(CLASSIFY_WORK_MAX.min(self.work.get().left())));
         let register = self.signature(exit.state, exit.register);
         for remainder in &decision.remainders {
-            walker.settle(self.subject(), remainder, exit.state, register);
+            walker.settle(self.context(), remainder, exit.state, register);
         }
         if walker.is_spent() {
-            let n_nodes = walker.found().n_nodes;
+            let n_nodes = walker.found.n_nodes;
             let (child, is_kept) = self.give_up(walker, key, exit.state)?;
             return Ok((child, is_kept, n_nodes));
         }
         self.spend(walker.work_done());
         let n_words = self.vocab.n_mask_words();
-        let found = walker.found();
+        let found = &mut walker.found;
         found.flatten(self.vocab);
         let mask = decision.mask.with(&found.tokens, n_words);
         let remainders = distinct(&mut found.remainders);
@@ -356,7 +344,7 @@ impl MaskQuery<'_> {
     ) -> Result<(Arc<DecisionNode>, bool), GaveUp> {
         let work = walker.work_done();
         self.spend(work);
-        walker.clear();
+        walker.clear(Work::default());
         self.store.put_walker(walker, None);
         if work <= CLASSIFY_WORK_MAX {
             return Err(GaveUp::OverBudget);
@@ -390,20 +378,21 @@ impl MaskQuery<'_> {
             return Ok((!decision.is_empty, 1));
         }
         let mut walker = self.store.take_walker();
-        walker.clear();
+        walker.clear(Work::default());
         let mut own = core::mem::take(&mut walker.row);
         own.clear();
         own.resize(row.len(), 0);
-        let budget = WalkBudget { work: Work::up_to(self.work.get().left()), bytes_max: self.walk_bytes_max };
-        let walked = walker.configurations.add_to(self.subject(), self.stacks, live, &mut own, budget);
+        let work = Work::up_to(self.work.get().left());
+        let walk = &mut walker.configurations;
+        let walked = walk.add_to(self.context(), self.stacks, live, &mut own, work, self.walk_bytes_max);
         if walked.is_ok() {
             for head in live {
                 if let Some((linked, local)) = self.program.place(head.state) {
                     add_controls(&linked.unit, local, self.vocab, &mut own);
                 }
             }
-            let (dfa, zeros) = (&walker.configurations.dfa, &mut walker.zeros);
-            self.insert_configuration(live, |node| dfa.has_looked_at(node), || self.node_of_row(&own, zeros));
+            let dfa = &walker.configurations.dfa;
+            self.insert_configuration(live, |node| dfa.has_looked_at(node), || self.node_of_row(&own));
         }
         if is_first {
             row.fill(0);
@@ -417,8 +406,8 @@ impl MaskQuery<'_> {
         walked.map(|()| (is_any, 0))
     }
 
-    fn subject(&self) -> Subject<'_> {
-        Subject { program: self.program, vocab: self.vocab }
+    fn context(&self) -> WalkContext<'_> {
+        WalkContext::new(self.program, self.vocab)
     }
 
     fn n_tokens_after(&self, remainder: &Remainder) -> usize {

@@ -126,7 +126,7 @@ impl MaskQuery<'_> {
                     parent: DecisionId::NONE,
                     place: KeyPlace::State(linked.unit.unit_state(local)),
                     node: name as u32,
-                    register: if head.register == 0 { 0 } else { self.signature(head.state, head.register) },
+                    register: self.signature(head.state, head.register),
                 },
                 None => NodeKey { parent: DecisionId::NONE, place: KeyPlace::End, node: 0, register: 0 },
             });
@@ -139,8 +139,9 @@ impl MaskQuery<'_> {
     }
 
     /// Returns a node with the mask of a row.
-    pub(super) fn node_of_row(&self, row: &[u32], zeros: &mut Vec<u32>) -> Arc<DecisionNode> {
-        self.store.node(MaskEntry::Dense(row.into()), Box::new([]), row.len(), zeros)
+    pub(super) fn node_of_row(&self, row: &[u32]) -> Arc<DecisionNode> {
+        // Rows are compared as they are, and need no memory for that.
+        self.store.node(MaskEntry::Dense(row.into()), Box::new([]), row.len(), &mut Vec::new())
     }
 }
 

@@ -12,6 +12,7 @@ use super::row_pool::RowPool;
 use super::table::{NODE_OVERHEAD_BYTES, Table};
 use super::walker::Walker;
 use crate::automaton::Program;
+use crate::util::Pool;
 use crate::vocab::Vocab;
 use ahash::AHashMap;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +73,7 @@ pub(crate) struct MaskStore {
     version: AtomicU64,
     inner: Mutex<Inner>,
     rows: RowPool,
-    walkers: Mutex<Vec<Walker>>,
+    walkers: Pool<Walker>,
     hits: AtomicU64,
     /// The rules whose masks took more work than is worth it part by part, the first of them.
     ambiguous: Mutex<BTreeSet<String>>,
@@ -169,7 +170,7 @@ impl MaskStore {
             version: AtomicU64::new(0),
             inner: Mutex::new(Inner { table: Arc::new(Table::new(0)), memory, hand: 0, stats }),
             rows: RowPool::default(),
-            walkers: Mutex::default(),
+            walkers: Pool::default(),
             hits: AtomicU64::new(0),
             ambiguous: Mutex::default(),
             key_tokens: SharedKeyTokens::default(),
@@ -252,15 +253,13 @@ impl MaskStore {
 
     /// Returns a walker, and takes it back with [`Self::put_walker`].
     pub fn take_walker(&self) -> Walker {
-        let free = self.walkers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        free.unwrap_or_else(Walker::new)
+        self.walkers.take()
     }
 
     /// Takes a walker back, and counts what it did.
-    pub fn put_walker(&self, mut walker: Walker, tokens: Option<(usize, usize)>) {
-        const KEPT_MAX: usize = 64;
+    pub fn put_walker(&self, walker: Walker, tokens: Option<(usize, usize)>) {
         {
-            let found = walker.found();
+            let found = &walker.found;
             let stats = &mut self.lock().stats;
             stats.misses += 1;
             stats.walks += found.n_walks;
@@ -269,10 +268,7 @@ impl MaskStore {
             stats.tokens_context_independent += independent as u64;
             stats.tokens_context_dependent += dependent as u64;
         }
-        let mut walkers = self.walkers.lock().unwrap_or_else(PoisonError::into_inner);
-        if walkers.len() < KEPT_MAX {
-            walkers.push(walker);
-        }
+        self.walkers.put(walker);
     }
 
     /// Notes that the texts of a rule can be read in many ways.
@@ -302,7 +298,7 @@ impl MaskStore {
     /// Forgets everything that is cached.
     pub fn clear(&self) {
         // They remember parts of masks.
-        *self.walkers.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
+        self.walkers.clear();
         self.rows.clear();
         self.key_tokens.clear();
         let mut inner = self.lock();

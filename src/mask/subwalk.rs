@@ -6,7 +6,7 @@
 //! the unit again at that node takes the subwalk, and walks on only at its remainders.
 
 use super::found::{BASE_TOKENS_MIN, Found, LargeSet, Subwalk, SubwalkKey};
-use super::remainder::{Remainder, ResumePoint};
+use super::remainder::{Remainder, ResumePoint, sorted};
 use super::switches::ShortCut;
 use super::walk_context::WalkContext;
 use super::walker::{Strategy, Walker};
@@ -80,13 +80,11 @@ impl Walker {
         self.below_head(context.deeper(), node, Head { node: BOTTOM, ..head });
         self.home = outer_home;
         self.found.flatten(context.vocab);
-        let Found { mut tokens, mut remainders, n_nodes, n_walks, .. } = core::mem::replace(&mut self.found, outer);
+        let Found { tokens, mut remainders, n_nodes, n_walks, .. } = core::mem::replace(&mut self.found, outer);
         self.found.n_nodes += n_nodes;
         self.found.n_walks += n_walks;
         condense(context.trie, &mut remainders);
-        tokens.sort_unstable();
-        tokens.dedup();
-        Subwalk { tokens: tokens.into(), remainders: remainders.into(), row: OnceLock::new() }
+        Subwalk { tokens: sorted(tokens), remainders: remainders.into(), row: OnceLock::new() }
     }
 }
 

@@ -59,12 +59,7 @@ impl MaskQuery<'_> {
         for key in keys(answers) {
             let key = NodeKey { parent, ..key };
             let node = match key.place {
-                KeyPlace::Union { is_last: true } => {
-                    let mut walker = self.store.take_walker();
-                    let node = self.node_of_row(row, &mut walker.zeros);
-                    self.store.put_walker(walker, None);
-                    node
-                }
+                KeyPlace::Union { is_last: true } => self.node_of_row(row),
                 _ => match self.table.find(&key) {
                     Some((_, node)) => Arc::clone(node),
                     None => Arc::new(DecisionNode::inner(Next::Head)),

@@ -14,7 +14,7 @@ use super::loops::{Chain, Form, Loop};
 use super::remainder::{Remainder, ResumePoint, exclude};
 use super::subwalk;
 use super::switches::ShortCut;
-use super::walk_context::{Subject, WalkContext, bytes_of};
+use super::walk_context::{WalkContext, bytes_of};
 use super::walker::{Level, NODES_PER_WORK, Strategy, Walker};
 use crate::automaton::{BELOW, Kind, LocalState, Program, RegisterRuleId, StateId, Step};
 use crate::exec::{BOTTOM, Counted, Head, StacksMark, can_end, count, signature, step_byte};
@@ -33,16 +33,16 @@ const TOKENS_PER_WORK: usize = 16;
 
 impl Walker {
     /// Walks all tokens, beginning in `state` with an unknown caller; adds to what was found.
-    pub fn classify(&mut self, subject: Subject<'_>, state: StateId, register: u64) {
-        self.start(subject, state);
+    pub(super) fn classify(&mut self, context: WalkContext<'_>, state: StateId, register: u64) {
+        self.start(context, state);
         self.found.n_walks += 1;
-        self.below_head(subject.whole(), TrieNode::ROOT, Head { state, node: BOTTOM, register });
+        self.below_head(context, TrieNode::ROOT, Head { state, node: BOTTOM, register });
     }
 
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
-    pub fn settle(&mut self, subject: Subject<'_>, remainder: &Remainder, state: StateId, register: u64) {
-        self.start(subject, state);
-        self.after(subject.whole(), remainder, Head { state, node: BOTTOM, register });
+    pub(super) fn settle(&mut self, context: WalkContext<'_>, remainder: &Remainder, state: StateId, register: u64) {
+        self.start(context, state);
+        self.after(context, remainder, Head { state, node: BOTTOM, register });
     }
 
     /// Walks on with `head` at a remainder.
@@ -69,8 +69,8 @@ impl Walker {
         }
     }
 
-    fn start(&mut self, subject: Subject<'_>, state: StateId) {
-        self.home = subject.program.place(state).map_or(u32::MAX, |(linked, _)| linked.unit.uid);
+    fn start(&mut self, context: WalkContext<'_>, state: StateId) {
+        self.home = context.program.place(state).map_or(u32::MAX, |(linked, _)| linked.unit.uid);
         self.levels.clear();
         self.heads.clear();
         // The bottom stays.

@@ -10,16 +10,9 @@ use std::sync::Arc;
 const REGION_NODES: usize = 200;
 
 /// Regions within regions, at most; below that the trie is walked.
-const REGIONS_DEEP_MAX: usize = 16;
+pub(super) const REGIONS_DEEP_MAX: usize = 16;
 
-/// What a walk is about.
-#[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    pub program: &'a Program,
-    pub vocab: &'a Vocab,
-}
-
-/// The trie that is walked: the vocabulary's, or what was merged behind a region.
+/// What a walk is about. The trie is the vocabulary's, or what was merged behind a region.
 #[derive(Clone, Copy)]
 pub(super) struct WalkContext<'a> {
     pub program: &'a Program,
@@ -30,13 +23,12 @@ pub(super) struct WalkContext<'a> {
     nesting: usize,
 }
 
-impl<'a> Subject<'a> {
-    pub(super) fn whole(self) -> WalkContext<'a> {
-        WalkContext { program: self.program, vocab: self.vocab, trie: self.vocab.trie(), merged: None, nesting: 0 }
+impl<'a> WalkContext<'a> {
+    /// Returns the context of a walk over a whole vocabulary.
+    pub(super) fn new(program: &'a Program, vocab: &'a Vocab) -> Self {
+        WalkContext { program, vocab, trie: vocab.trie(), merged: None, nesting: 0 }
     }
-}
 
-impl WalkContext<'_> {
     /// Returns the same on another trie.
     pub(super) fn on<'b>(&'b self, merged: &'b Arc<Trie>) -> WalkContext<'b> {
         WalkContext { trie: merged, merged: Some(merged), ..*self }

@@ -39,8 +39,8 @@ pub(crate) struct Walker {
     pub(super) zeros: Vec<u32>,
 }
 
-impl Walker {
-    pub fn new() -> Self {
+impl Default for Walker {
+    fn default() -> Self {
         Walker {
             stacks: Stacks::new(BELOW),
             levels: Vec::new(),
@@ -58,9 +58,12 @@ impl Walker {
             zeros: Vec::new(),
         }
     }
+}
 
-    /// Prepares for walks with a program, and forgets what was found before.
-    pub fn clear(&mut self) {
+impl Walker {
+    /// Prepares for walks with a program that take no more work than that, and forgets what was found before. What is found beyond is of no use
+    /// ([`Self::is_spent`]).
+    pub fn clear(&mut self, work: Work) {
         self.strategies.clear();
         self.loops.allow_explorations();
         self.found.base = None;
@@ -68,12 +71,7 @@ impl Walker {
         self.found.tokens.clear();
         self.found.remainders.clear();
         (self.found.n_nodes, self.found.n_walks) = (0, 0);
-        self.stacks.work = Work::default();
-    }
-
-    /// Bounds the work until the next [`Self::clear`]; what is found by then is of no use ([`Self::is_spent`]).
-    pub fn bound_work(&mut self, max: u64) {
-        self.stacks.work = Work::up_to(max);
+        self.stacks.work = work;
     }
 
     /// Tells whether a walk was given up, since it took more work than it may.
@@ -85,11 +83,6 @@ impl Walker {
     /// Returns the work done since the last [`Self::clear`].
     pub fn work_done(&self) -> u64 {
         self.stacks.work.done()
-    }
-
-    /// Returns what was found since the last [`Self::clear`].
-    pub fn found(&mut self) -> &mut Found {
-        &mut self.found
     }
 }
 

@@ -33,7 +33,7 @@ use crate::exec::{
     Configuration, Head, OverBudget, Stacks, StacksMark, Viability, Work, end_token, is_done, start, step_bytes,
     step_control, tidy,
 };
-use crate::mask::{FillOutcome, MaskQuery, Table, TokenMask, fill, fresh_mask_id, mask_ids};
+use crate::mask::{DecisionNode, FillOutcome, MaskQuery, Table, TokenMask, fill, mask_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
@@ -387,7 +387,7 @@ impl Matcher {
         self.grammar.masks().refresh(&mut self.table);
         let mask_ids = match self.is_terminated() {
             true => SmallVec::new(),
-            false if self.stacks.values().is_some() => SmallVec::from_slice(&[fresh_mask_id()]),
+            false if self.stacks.values().is_some() => SmallVec::from_slice(&[DecisionNode::fresh_id().0]),
             false => {
                 self.allow_work();
                 self.ask(mask_ids)

@@ -20,7 +20,7 @@ impl<T> fmt::Debug for Pool<T> {
 
 impl<T: Default> Pool<T> {
     /// Most workspaces that wait in the pool; further ones are dropped.
-    const IDLE_MAX: usize = 8;
+    const IDLE_MAX: usize = 64;
 
     /// Takes a workspace out of the pool, or makes an empty one.
     pub fn take(&self) -> T {
