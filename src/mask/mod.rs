@@ -7,7 +7,8 @@
 //!
 //! Remainders are settled by walking on below them from where the caller goes on. What was found is cached in a *decision tree*
 //! ([`decision`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
-//! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see.
+//! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see. A configuration of several heads has the union of
+//! their masks, which is cached as well ([`union`]).
 //!
 //! Where the text can be read in many ways there are more such parts than there is time for. Then the configuration is walked as a whole, by a lazy DFA
 //! ([`configuration`]), and its mask is cached under what tokens can see of its stacks ([`signature`]). The work of all that is counted, and bounded.
