@@ -73,6 +73,7 @@ const ERRORS: &[ErrorCase] = &[
     ("root ::= é", "unexpected `é`", (1, 10), ""),
     ("root ::= \"é\" é", "unexpected `é`", (1, 14), ""),
     ("root ::= // a comment\n \"a\"", "empty regex", (1, 10), "comments begin with `#`"),
+    ("root ::= \"a\" /* a comment */", "can't begin with `*`", (1, 14), "comments begin with `#`"),
     // What is opened and not closed.
     (
         "root ::= (\"a\" | b\nb ::= \"x\"",
@@ -138,6 +139,8 @@ const ERRORS: &[ErrorCase] = &[
     ("root ::= \"\\uDE00\"", "U+DE00 is half of a surrogate pair", (1, 11), "`\\u{...}`"),
     ("root ::= []", "empty class", (1, 10), "\"\""),
     ("root ::= [z-a]", "ends before it begins", (1, 11), "did you mean `a-z`?"),
+    ("root ::= [a-Z]", "ends before it begins", (1, 11), "did you mean `a-zA-Z`?"),
+    ("root ::= [f-A]", "ends before it begins", (1, 11), "did you mean `a-fA-F`?"),
     ("root ::= [a-\\d]", "needs a character at both ends", (1, 11), "`\\-`"),
     ("root ::= [\\w-z]", "needs a character at both ends", (1, 11), "`\\-`"),
     ("root ::= [é\\p{L}]", "unknown escape `\\p`", (1, 12), "`/\\p{L}/`"),

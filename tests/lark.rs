@@ -101,6 +101,7 @@ const ERRORS: &[(&str, &str, (usize, usize), &str)] = &[
     ("start: itme\nitem: \"x\"", "undefined name `itme`", (1, 8), "did you mean `item`?"),
     ("start: INT", "undefined name `INT`", (1, 8), "write `%import common.INT`"),
     ("strat: \"a\"", "no rule `start`", (1, 1), "did you mean `strat`?"),
+    ("root: \"a\"", "no rule `start`", (1, 1), "begins with the rule `start`; the first one here is `root`"),
     ("start: \"a\"\nb: \"b\"\nstart: \"c\"", "`start` is defined twice", (3, 1), "first defined at line 1, column 1"),
     ("start: \"a\"\n  \"b\"", "expected a definition", (2, 3), "begins with `|`"),
     ("start \"a\"", "expected `:` after the name `start`", (1, 7), ""),

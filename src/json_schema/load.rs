@@ -145,6 +145,25 @@ fn no_value_at(json: &Json, pointer: &str) -> String {
     reason
 }
 
+/// Returns the pointer to a value that differs from one to nothing in a single name, which is near to the one given.
+fn near_pointer(json: &Json, root: ValueId, pointer: &str) -> Option<String> {
+    let mut found = pointer;
+    let value = loop {
+        found = &found[..found.rfind('/')?];
+        if let Some(value) = json.at_pointer_from(root, found) {
+            break value;
+        }
+    };
+    let (missing, rest) = pointer[found.len() + 1..]
+        .split_once('/')
+        .map_or_else(|| (&pointer[found.len() + 1..], String::new()), |(missing, rest)| (missing, format!("/{rest}")));
+    let Value::Object(members) = json.value(value) else { return None };
+    let missing = missing.replace("~1", "/").replace("~0", "~");
+    let near = crate::util::closest_name(&missing, members.iter().map(|member| json.key(member)))?;
+    let near = format!("{found}/{}{rest}", near.replace('~', "~0").replace('/', "~1"));
+    json.at_pointer_from(root, &near).map(|_| near)
+}
+
 impl Loader<'_> {
     /// Returns the value that the pointer of the options names.
     fn root(&self, document: DocumentId) -> Result<ValueId, SchemaError> {
@@ -439,7 +458,11 @@ impl Loader<'_> {
             root
         } else if name.starts_with('/') {
             let value = self.model.json(document).at_pointer_from(root, &name);
-            value.ok_or_else(|| nowhere("nothing stands at that pointer"))?
+            value.ok_or_else(|| {
+                let near = near_pointer(self.model.json(document), root, &name);
+                let hint = near.map_or_else(String::new, |near| format!(" (did you mean {:?}?)", format!("#{near}")));
+                nowhere(&format!("nothing stands at that pointer{hint}"))
+            })?
         } else {
             *anchors.get(&*name).ok_or_else(|| nowhere("there is no such anchor"))?
         };
@@ -582,6 +605,10 @@ mod tests {
             (
                 r##"{"not": {"$ref": "#/a"}}"##,
                 "`$ref` at #/not/$ref \"#/a\" leads nowhere: nothing stands at that pointer",
+            ),
+            (
+                r##"{"$ref": "#/definitions/Foo/not", "definitions": {"foo": {"not": {}}, "bar": {}}}"##,
+                "`$ref` at #/$ref \"#/definitions/Foo/not\" leads nowhere: nothing stands at that pointer (did you mean \"#/definitions/foo/not\"?)",
             ),
             (r##"{"$ref": "#a"}"##, "`$ref` at #/$ref \"#a\" leads nowhere: there is no such anchor"),
             (r##"{"$ref": "#%ff"}"##, "`$ref` at #/$ref \"#%ff\" leads nowhere: its fragment is not UTF-8"),

@@ -87,7 +87,10 @@ pub(super) fn class<E: From<SyntaxError>>(
         if low > high {
             let (left, right) = (&source[start..at], &source[at + 1..next]);
             return Err(SyntaxError::new(source, span, "the range of characters ends before it begins")
-                .with_hint(format!("did you mean `{right}-{left}`? The character `-` is written `\\-`"))
+                .with_hint(format!(
+                    "did you mean `{}`? The character `-` is written `\\-`",
+                    meant_range(low, high, left, right)
+                ))
                 .into());
         }
         ranges.push((low, high));
@@ -95,6 +98,17 @@ pub(super) fn class<E: From<SyntaxError>>(
     }
     let set = CharSet::from_ranges(ranges);
     Ok(if is_negated { set.negate() } else { set })
+}
+
+/// Returns what was meant by a range that ends before it begins, written as `left` and `right`.
+fn meant_range(low: char, high: char, left: &str, right: &str) -> String {
+    // Capitals come before small letters, and other characters between them: nobody means these.
+    if low.is_ascii_lowercase() && high.is_ascii_uppercase() {
+        let other = high.to_ascii_lowercase();
+        let (first, last) = (low.min(other), low.max(other));
+        return format!("{first}-{last}{}-{}", first.to_ascii_uppercase(), last.to_ascii_uppercase());
+    }
+    format!("{right}-{left}")
 }
 
 /// Ranges of a class that are read before those so far are merged.

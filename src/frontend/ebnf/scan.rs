@@ -292,6 +292,10 @@ impl<'s> Tokens<'s> {
             return Err(SyntaxError::new(self.source, Span::new(start, start + 2), "empty regex")
                 .with_hint("comments begin with `#`; the empty text is \"\""));
         }
+        if self.byte(start + 1) == Some(b'*') {
+            return Err(SyntaxError::new(self.source, Span::new(start, start + 2), "a regex can't begin with `*`")
+                .with_hint("comments begin with `#` and end with the line"));
+        }
         self.quoted_end(start, b'/', "regex")
     }
 

@@ -44,7 +44,17 @@ impl Scope {
         if !scope.by_name.contains_key("start") {
             let error =
                 SyntaxError::new(source, Span::new(range.start, range.start), "there is no rule `start` to begin with");
-            return Err(scope.hint_at("start", error).into());
+            let error = scope.hint_at("start", error);
+            return Err(match scope.items.definitions.first() {
+                Some(first) if error.hint().is_none() => {
+                    let first = shorten(&first.text);
+                    error.with_hint(format!(
+                        "a grammar in Lark begins with the rule `start`; the first one here is `{first}`"
+                    ))
+                }
+                _ => error,
+            }
+            .into());
         }
         Ok(scope)
     }
