@@ -832,3 +832,11 @@ fn markers_differ_from_what_reads_the_same_letters() {
     let text = file("marked.ebnf", "root ::= \"<a>x</a>\"");
     assert_eq!(diff(&tag, &text).code, 1);
 }
+
+#[test]
+fn a_keyword_around_a_number_is_told_once() {
+    let schema = file("contains-one.json", r#"{"type": "array", "contains": {"const": 1}}"#);
+    let checked = run(&["check", &schema, "--text", "[2]"]).out;
+    assert_eq!(checked.matches("contains (#/contains)").count(), 1, "{checked}");
+    assert!(checked.contains("around the number, at the root of the document: type array (#/type)"), "{checked}");
+}

@@ -485,6 +485,9 @@ impl SchemaPlace {
             }
         }
         if let Some(place) = &self.enclosing {
+            // Of a keyword of the array that speaks of the number it was told above.
+            let mut place = SchemaPlace::clone(place);
+            place.constraints.retain(|one| !self.around.iter().any(|(_, told)| told.location == one.location));
             let mut around = place.lines();
             match place.constraints.is_empty() {
                 // The place alone says nothing.

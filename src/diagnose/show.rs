@@ -1,6 +1,6 @@
 //! Bytes, characters and terminals as people read them.
 
-use crate::grammar::{ControlRef, ExcludedTokens};
+use crate::grammar::{ControlRef, ExcludedTokens, is_control_token};
 use crate::reference::Terminal;
 use crate::regular::CharSet;
 use crate::util::ByteSet;
@@ -118,6 +118,7 @@ pub(super) fn token_except(excluded: &ExcludedTokens) -> String {
     match excluded.names() {
         [] if ids.is_empty() => "any token".to_owned(),
         [] => format!("<[^{ids}]>"),
+        [name] if ids.is_empty() && is_control_token(name) => format!("!{name}"),
         names => {
             let mut parts: Vec<String> = names.iter().map(|name| format!("\"{}\"", bytes(name.as_bytes()))).collect();
             parts.extend((!ids.is_empty()).then(|| format!("<[{ids}]>")));
@@ -146,6 +147,18 @@ mod tests {
         assert_eq!(class(&CharSet::all()), "any character");
         assert_eq!(byte_class(&(ByteSet::range(b'a', b'c') | ByteSet::range(0x80, 0xBF))), "[a-c\\x80-\\xBF]");
         assert_eq!(bytes(b"a\n\xff\"\xc3\xa9"), "a\\n\\xFF\\\"é");
+    }
+
+    #[test]
+    fn sets_of_tokens_are_shown_as_they_are_written() {
+        let shown = |names: &[&str], ids: &[u32]| {
+            let names = names.iter().map(|&name| ControlRef::Name(name.into()));
+            token_except(&ExcludedTokens::new(names.chain(ids.iter().map(|&id| ControlRef::Id(id)))))
+        };
+        assert_eq!(shown(&["<|x|>"], &[]), "!<|x|>");
+        assert_eq!(shown(&["x"], &[]), "ExcludeToken(\"x\")");
+        assert_eq!(shown(&["<|x|>"], &[7]), "ExcludeToken(\"<|x|>\", <[7]>)");
+        assert_eq!(shown(&[], &[7]), "<[^7]>");
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub use excluded_tokens::ExcludedTokens;
 pub(crate) use excluded_tokens::merged;
 pub use exclusions::EXCLUSION_OPERATORS_MAX;
 pub(crate) use part::{Part, Parts};
+pub(crate) use print::is_control_token;
 pub use regular_of::{NotRegular, NotRegularReason};
 pub use schema_operand::SchemaOperand;
 pub(crate) use spelling::between_slashes;

@@ -166,6 +166,19 @@ impl MatchError {
     }
 }
 
+/// Shows a large number, like `48,000,000`.
+fn grouped(n: impl fmt::Display) -> String {
+    let digits = n.to_string();
+    let mut shown = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
 impl fmt::Display for MatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
@@ -191,9 +204,14 @@ impl fmt::Display for MatchError {
                 return write!(f, "the parent of node {node} is {parent}, which is no node before it");
             }
             Kind::OverWork { limit } => {
-                write!(f, "the text can be read in too many ways: the step takes more than {limit} units of work")
+                write!(
+                    f,
+                    "the text can be read in too many ways: the step takes more than {} units of work",
+                    grouped(*limit)
+                )
             }
             Kind::OverMemory { given, limit } => {
+                let (given, limit) = (grouped(*given), grouped(*limit));
                 write!(f, "the text can be read in too many ways: the step takes {given} bytes of at most {limit}")
             }
             Kind::Internal { message } => write!(f, "the engine failed: {message}"),
