@@ -410,6 +410,11 @@ fn probable_mistakes_are_warnings() {
         (r#"{"items": {"format": "ip4"}}"#, Kind::UnknownFormat, "#/items/format"),
         (r#"{"$schema": "http://example.com/schema"}"#, Kind::UnknownDraft, "#/$schema"),
         (r#"{"properties": {"name": true}, "required": ["nam"]}"#, Kind::UndeclaredName, "#/required"),
+        (
+            r#"{"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": [true]}"#,
+            Kind::ForeignKeyword,
+            "#/prefixItems",
+        ),
     ] {
         let checked = Grammar::from_json_schema(schema, &Default::default()).unwrap();
         let (_, report) = &checked.reports[0];

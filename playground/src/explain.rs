@@ -52,10 +52,13 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let source = match source.form {
         Form::Schema(_) => source,
         form => {
-            let form = form.name();
+            // What is no JSON, or a structural tag, is no schema either.
+            let may_be_schema = !matches!(form, Form::Tag) && serde_json::from_str::<Value>(&source.text).is_ok();
+            let hint = if may_be_schema { "--schema reads it as a schema, " } else { "" };
             return Err(Failure::Usage(format!(
-                "explain is about JSON Schemas, and {} is {form} (--schema reads it as a schema, --diff compares grammars)",
-                source.name
+                "explain is about JSON Schemas, and {} is {} ({hint}--diff compares it with another grammar)",
+                source.name,
+                form.name()
             )));
         }
     };

@@ -1,7 +1,9 @@
 //! Failures of commands, and the exit codes.
 
+use crate::output::of_command;
 use crate::refusal::Refusal;
 use maskwright::compiler::{ErrorCode, ErrorFacts};
+use maskwright::json_schema::SchemaError;
 use maskwright::{CompileError, VocabError};
 use serde_json::{Value, json};
 use std::fmt;
@@ -92,18 +94,12 @@ impl Failure {
                 error["code"] = facts.code.as_str().into();
                 error["line"] = facts.line_column.map(|(line, _)| line).into();
                 error["column"] = facts.line_column.map(|(_, column)| column).into();
-                error["hint"] = facts.hint.clone().into();
+                error["hint"] = facts.hint.as_deref().map(of_command).into();
                 error["pointer"] = facts.pointer.clone().into();
                 error["keyword"] = facts.keyword.clone().into();
                 error["limit"] = facts.limit.map(|(given, limit)| json!({ "given": given, "limit": limit })).into();
-                // The schema may be the grammar, or an operand or a part of it.
-                let schema = match compile {
-                    CompileError::Schema(schema) => Some(schema),
-                    CompileError::Operand(operand) => Some(operand.schema_error()),
-                    CompileError::Tag(tag) => tag.as_schema(),
-                    _ => None,
-                };
-                let keywords: Vec<&str> = schema.iter().flat_map(|schema| schema.contradicting()).collect();
+                let keywords: Vec<&str> =
+                    schema_error(compile).iter().flat_map(|schema| schema.contradicting()).collect();
                 error["is_unsatisfiable"] = (facts.code == ErrorCode::Unsatisfiable).into();
                 error["keywords"] = keywords.into();
             }
@@ -114,12 +110,36 @@ impl Failure {
     }
 }
 
+/// Returns the error of a schema: it may be the grammar, or an operand or a part of it.
+fn schema_error(error: &CompileError) -> Option<&SchemaError> {
+    match error {
+        CompileError::Schema(schema) => Some(schema),
+        CompileError::Operand(operand) => Some(operand.schema_error()),
+        CompileError::Tag(tag) => tag.as_schema(),
+        _ => None,
+    }
+}
+
+/// Returns the option of the command line that an option of schemas comes from.
+fn option_name(option: &str) -> String {
+    match option {
+        "pointer" => "--schema-pointer".into(),
+        option => format!("--{}", option.replace('_', "-")),
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Usage(message) => f.write_str(message),
-            Failure::Grammar { from, error, .. } if f.alternate() => write!(f, "{from}: {error:#}"),
-            Failure::Grammar { from, error, .. } => write!(f, "{from}: {error}"),
+            Failure::Grammar { from, error, .. } => {
+                let message = if f.alternate() { format!("{error:#}") } else { error.to_string() };
+                let message = match schema_error(error).and_then(SchemaError::invalid_option) {
+                    Some(option) => message.replace(&format!("`{option}`"), &format!("`{}`", option_name(option))),
+                    None => message,
+                };
+                write!(f, "{from}: {}", of_command(&message))
+            }
             Failure::File { path, message } => write!(f, "can't read {path}: {message}"),
             Failure::Vocabulary { from, error } => write!(f, "vocabulary {from}: {error}"),
             Failure::Prefix(refusal) if f.alternate() => {

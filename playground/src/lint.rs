@@ -3,7 +3,7 @@
 use crate::cli::EXIT_CODES;
 use crate::failure::{Failure, Verdict};
 use crate::options::FileArgs;
-use crate::output::{Output, counted, grouped, harmless};
+use crate::output::{Output, counted, grouped, harmless, of_command};
 use crate::source::GrammarSource;
 use crate::vocabulary;
 use maskwright::grammar::{EXCLUSION_OPERATORS_MAX, Expr, Grammar};
@@ -55,7 +55,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     }
     let places = crate::places::Places::new(&source.text);
     for (index, warning) in warnings.iter().enumerate() {
-        let text = harmless(&warning.to_string());
+        let text = harmless(&of_command(&warning.to_string()));
         let Some(span) = warning.span() else {
             output.line(format_args!("{}: {text}", source.name));
             continue;

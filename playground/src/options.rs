@@ -65,6 +65,12 @@ pub struct SchemaArgs {
     /// The draft of schemas without `$schema`: 4, 6, 7, 2019-09 or 2020-12
     #[arg(long, value_name = "DRAFT", value_parser = draft)]
     pub draft: Option<Draft>,
+    /// Keywords of other drafts are annotations
+    #[arg(long)]
+    pub no_foreign_keywords: bool,
+    /// `nullable` counts also in schemas with `$schema`
+    #[arg(long)]
+    pub nullable: bool,
 }
 
 /// A spelling, by name.
@@ -129,6 +135,8 @@ impl SchemaArgs {
         if let Some(draft) = self.draft {
             options.read.draft = draft;
         }
+        options.read.has_foreign_keywords = !self.no_foreign_keywords;
+        options.read.has_nullable = self.nullable;
         // As it stands in messages and in `$ref`, with `#` before it, it is the same place.
         let pointer = self.schema_pointer.as_deref().unwrap_or_default();
         options.read.pointer = pointer.strip_prefix('#').unwrap_or(pointer).to_owned();
@@ -148,6 +156,8 @@ impl SchemaArgs {
             (self.spelling.is_some(), "--spelling"),
             (self.integer_fractions, "--integer-fractions"),
             (self.draft.is_some(), "--draft"),
+            (self.no_foreign_keywords, "--no-foreign-keywords"),
+            (self.nullable, "--nullable"),
         ];
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
@@ -199,7 +209,7 @@ pub struct PrefixArgs {
     /// File with the text so far, byte by byte; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub prefix_file: Option<PathBuf>,
-    /// Read names of the grammar's control tokens in the text, such as `<|eot_id|>` or `<[7]>`, as those tokens
+    /// Read names of control tokens in the text that the grammar names, such as `<|eot_id|>` or `<[7]>`, or that spell its markers, as those tokens
     #[arg(long)]
     pub control_tokens: bool,
 }

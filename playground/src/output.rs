@@ -94,6 +94,28 @@ pub fn harmless(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
+/// How the library names options of schemas in its messages, behind the option of the command.
+const OPTION_OF_LIBRARY: &str = ", or `ReadOptions::";
+
+/// Returns a message of the library as a command says it: with its own options alone.
+pub fn of_command(message: &str) -> String {
+    let mut parts = message.split(OPTION_OF_LIBRARY);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('`').map_or(part, |(_, rest)| rest))
+}
+
+/// Returns a message of the library as the page says it, which has no command line.
+pub fn of_page(message: &str) -> String {
+    let mut text = message.to_owned();
+    while let Some(at) = text.find(OPTION_OF_LIBRARY) {
+        let start = text[..at].rfind("(`--").unwrap_or(at);
+        let end = text[at..].find(')').map_or(text.len(), |len| at + len);
+        let open = if start < at { "(" } else { ", " };
+        text.replace_range(start..end, &format!("{open}among the options of the schema"));
+    }
+    text
+}
+
 /// The escapes of texts on the command line.
 pub const ESCAPES: &str = "\\n \\r \\t \\\\ \\xHH";
 
@@ -210,6 +232,14 @@ mod tests {
         assert_eq!(quoted("a'\\\n\u{1B}[31m é\u{202E}".as_bytes()), "'a\\'\\\\\\n\\u{1B}[31m é\\u{202E}'");
         assert_eq!(quoted(b"\xFF\xE4\xB8"), "'\\xFF\\xE4\\xB8'");
         assert_eq!(quoted_short(b"abcdefghij", 9), "'abcd'...");
+    }
+
+    #[test]
+    fn options_are_those_of_who_is_asked() {
+        let message = "give that pointer (`--schema-pointer /a`, or `ReadOptions::pointer`), as it is";
+        assert_eq!(of_command(message), "give that pointer (`--schema-pointer /a`), as it is");
+        assert_eq!(of_page(message), "give that pointer (among the options of the schema), as it is");
+        assert_eq!((of_command("plain"), of_page("plain")), ("plain".to_owned(), "plain".to_owned()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::options::{FileArgs, GrammarArgs, VocabArgs};
-use crate::output::{complain, counted};
+use crate::output::{complain, counted, harmless, of_command};
 use crate::places::Places;
 use crate::vocabulary;
 use maskwright::frontend::Dialect;
@@ -234,7 +234,7 @@ impl GrammarSource {
         let grammar = compiled.map_err(|error| self.failure(error))?;
         let places = Places::new(&self.text);
         for warning in grammar.warnings().iter().take(WARNINGS_MAX) {
-            let mut text = format!("warning: {}: {}", self.name, crate::output::harmless(&warning.to_string()));
+            let mut text = format!("warning: {}: {}", self.name, harmless(&of_command(&warning.to_string())));
             if let Some(span) = warning.span() {
                 let (line, column) = places.line_column(span.start as usize);
                 text.push_str(&format!(" (line {line}, column {column})"));
@@ -259,7 +259,7 @@ impl GrammarSource {
         let of = |warning: &Warning| {
             let place = warning.span().map(|span| places.line_column(span.start as usize));
             json!({
-                "message": warning.to_string(),
+                "message": of_command(&warning.to_string()),
                 "rule": (!warning.rule().is_empty()).then(|| warning.rule()),
                 "line": place.map(|(line, _)| line),
                 "column": place.map(|(_, column)| column),

@@ -133,12 +133,12 @@ fn schemas_that_constrain_nothing_by_mistake_are_warned_about() {
         (
             "functions",
             r#"{"functions": [{"name": "f", "parameters": {"type": "object"}}]}"#,
-            "its schema is at /functions/0/parameters: give that pointer (`--schema-pointer /functions/0/parameters`,",
+            "its schema is at /functions/0/parameters: give that pointer (`--schema-pointer /functions/0/parameters`)",
         ),
         (
             "paths",
             r#"{"openapi": "3.0.0", "paths": {"/a/{b}": {"summary": "s", "post": {"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}}}}}"#,
-            "(`--schema-pointer '/paths/~1a~1{b}/post/requestBody/content/application~1json/schema'`,",
+            "(`--schema-pointer '/paths/~1a~1{b}/post/requestBody/content/application~1json/schema'`)",
         ),
         (
             "swagger",
@@ -165,7 +165,7 @@ fn schemas_that_constrain_nothing_by_mistake_are_warned_about() {
         (
             "foreign",
             r#"{"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": [true]}"#,
-            "`prefixItems` is no keyword of draft 7, which `$schema` names, and counts all the same, at #/prefixItems",
+            "`prefixItems` is no keyword of draft 7, which `$schema` names, and is enforced all the same, at #/prefixItems; an option",
         ),
         ("then", r#"{"then": {"type": "string"}}"#, "`then` has no effect without `if`"),
         (
@@ -839,4 +839,32 @@ fn a_keyword_around_a_number_is_told_once() {
     let checked = run(&["check", &schema, "--text", "[2]"]).out;
     assert_eq!(checked.matches("contains (#/contains)").count(), 1, "{checked}");
     assert!(checked.contains("around the number, at the root of the document: type array (#/type)"), "{checked}");
+}
+
+#[test]
+fn keywords_of_other_drafts_are_told_and_can_be_turned_off() {
+    let schema = file(
+        "foreign.json",
+        r#"{"$schema": "http://json-schema.org/draft-07/schema#", "prefixItems": [{"type": "string"}], "nullable": true, "type": "array"}"#,
+    );
+    let checked = run(&["check", &schema, "--text", "[1]"]);
+    assert_eq!(checked.code, 1);
+    let warning = "`prefixItems` is no keyword of draft 7, which `$schema` names, and is enforced all the same";
+    assert!(checked.err.contains(warning) && checked.err.contains("(`--no-foreign-keywords`)"), "{}", checked.err);
+    let checked = run(&["check", "--no-foreign-keywords", &schema, "--text", "[1]"]);
+    assert!(checked.code == 0 && !checked.err.contains("all the same"), "{}", checked.err);
+    assert_eq!(run(&["check", &schema, "--text", "null"]).code, 1);
+    assert_eq!(run(&["check", "--nullable", &schema, "--text", "null"]).code, 0);
+}
+
+#[test]
+fn options_in_messages_are_those_of_the_command_line() {
+    let schema = file("wrapped.json", r#"{"name": "f", "parameters": {"type": "object"}}"#);
+    let linted = run(&["lint", &schema]).out;
+    assert!(linted.contains("(`--schema-pointer /parameters`)") && !linted.contains("ReadOptions"), "{linted}");
+    let refused = run(&["check", &schema, "--schema-pointer", "/nope"]).err;
+    assert!(refused.contains("the option `--schema-pointer`"), "{refused}");
+    let tag = file("explained-tag.json", r#"{"type": "structural_tag", "format": {"type": "any_text"}}"#);
+    let refused = run(&["explain", &tag]);
+    assert!(refused.code == 2 && !refused.err.contains("--schema "), "{}", refused.err);
 }

@@ -90,7 +90,7 @@ pub enum SchemaWarningKind {
     UnknownDraft,
     /// A required name resembles a declared property and is none.
     UndeclaredName,
-    /// The draft that `$schema` names doesn't know the keyword, which counts all the same: values that are valid by that draft are refused.
+    /// The keyword belongs to another draft than `$schema` names, and counts all the same.
     ForeignKeyword,
 }
 
@@ -172,7 +172,10 @@ impl SchemaModel {
                 continue;
             }
             for entry in schema.entries() {
-                lints.foreign(id, entry.value);
+                let dialect = &self.resources[schema.resource().index()].dialect;
+                if entry.is_foreign && dialect.is_named {
+                    lints.foreign(id, entry.value);
+                }
                 match &entry.keyword {
                     Keyword::String(StringKeyword::Format(name, draft)) if has_formats => {
                         lints.format(id, entry.value, name, *draft);
@@ -269,17 +272,16 @@ impl Lints<'_> {
         self.add(SchemaWarningKind::UnknownKeyword, schema, value, message, hint);
     }
 
-    /// Tells a keyword that counts though the draft that is named doesn't know it.
+    /// Tells a keyword of another draft, which a validator of the named draft would pass over.
     fn foreign(&mut self, schema: SchemaId, value: ValueId) {
         let model = self.model;
-        let (read, draft) = (model.schema(schema), model.schema(schema).draft());
-        let Some(name) = model.json(read.document()).key_of(value) else { return };
-        let is_known = name == "nullable" || word(name).is_none_or(|word| word.drafts.contains(&draft));
-        if is_known || !model.resources[read.resource.index()].dialect.is_named {
-            return;
-        }
-        let message = format!("`{name}` is no keyword of {draft}, which `$schema` names, and counts all the same");
-        self.add(SchemaWarningKind::ForeignKeyword, schema, value, message, None);
+        let Some(name) = model.json(model.schema(schema).document()).key_of(value) else { return };
+        let draft = model.schema(schema).draft();
+        let message =
+            format!("`{}` is no keyword of {draft}, which `$schema` names, and is enforced all the same", shown(name));
+        let hint = "an option makes it an annotation (`--no-foreign-keywords`, or `ReadOptions::has_foreign_keywords`)"
+            .to_owned();
+        self.add(SchemaWarningKind::ForeignKeyword, schema, value, message, Some(hint));
     }
 
     fn format(&mut self, schema: SchemaId, value: ValueId, name: &str, draft: Draft) {

@@ -12,7 +12,7 @@ use super::schema::SchemaRequest;
 use super::workers::{Stopped, Task};
 use super::{continuation, explanation};
 use crate::check::nanos;
-use crate::output::harmless;
+use crate::output::{harmless, of_page};
 use crate::places::Places;
 use crate::source::{Form, GrammarSource};
 use hyper::StatusCode;
@@ -216,7 +216,7 @@ fn success(compiled: &Compiled) -> Value {
         let span = warning.span();
         let place = span.map(|span| places.line_column(span.start as usize));
         json!({
-            "message": harmless(&warning.to_string()),
+            "message": harmless(&of_page(&warning.to_string())),
             "start": span.map(|span| span.start),
             "end": span.map(|span| span.end),
             "line": place.map(|(line, _)| line),
@@ -246,13 +246,13 @@ fn refusal(source: &GrammarSource, error: &CompileError) -> Value {
         "is_ok": false,
         "dialect": form(source),
         "error": {
-            "message": harmless(&message),
+            "message": harmless(&of_page(&message)),
             "code": facts.code.as_str(),
             "start": facts.span.map(|span| span.start),
             "end": facts.span.map(|span| span.end),
             "line": facts.line_column.map(|(line, _)| line),
             "column": facts.line_column.map(|(_, column)| column),
-            "hint": facts.hint.as_deref().map(harmless),
+            "hint": facts.hint.as_deref().map(|hint| harmless(&of_page(hint))),
             "pointer": facts.pointer,
             "keyword": facts.keyword,
         },

@@ -21,6 +21,8 @@ pub struct SchemaRequest {
     no_additional_properties: bool,
     any_order: bool,
     integer_fractions: bool,
+    no_foreign_keywords: bool,
+    nullable: bool,
 }
 
 impl SchemaRequest {
@@ -50,6 +52,8 @@ impl SchemaRequest {
                 Some(_) => return Err(named("spelling", "it is shortest or any".into())),
             },
             integer_fractions: self.integer_fractions,
+            no_foreign_keywords: self.no_foreign_keywords,
+            nullable: self.nullable,
             draft: self.draft.as_deref().map(draft).transpose().map_err(|reason| named("draft", reason))?,
         };
         Ok(args.options())

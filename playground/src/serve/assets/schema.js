@@ -3,7 +3,7 @@
 import { byId } from "./dom.js";
 
 const CHOICES = { white_space: "white-space", draft: "draft", spelling: "spelling" };
-const SWITCHES = { lenient: "lenient", no_formats: "no-formats", no_additional_properties: "no-additional-properties", any_order: "any-order", integer_fractions: "integer-fractions" };
+const SWITCHES = { lenient: "lenient", no_formats: "no-formats", no_additional_properties: "no-additional-properties", any_order: "any-order", integer_fractions: "integer-fractions", no_foreign_keywords: "no-foreign-keywords", nullable: "nullable" };
 
 /** Returns the options that differ from the default. */
 export function schemaOptions() {
