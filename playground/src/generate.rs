@@ -61,9 +61,10 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let start = at_prefix(&loaded, &prefix, &read)?;
     let mut coverage = args.coverage.then(|| Coverage::new(&loaded.grammar)).flatten();
     let mut documents = Vec::new();
+    let mut sampler = Sampler::new(loaded.grammar.vocab(), args.seed, args.style);
     for index in 0..args.number {
         let seed = args.seed.wrapping_add(u64::from(index));
-        let mut sampler = Sampler::new(loaded.grammar.vocab(), seed, args.style);
+        sampler.restart(seed);
         let clock = Instant::now();
         let run = Run::new(start.fork(), args.max_tokens as usize)?.finish(&mut sampler, |_| {})?;
         let time = clock.elapsed();
@@ -83,6 +84,11 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             }));
         } else {
             output.line(run.shown());
+            output.flush();
+            // Nobody reads the documents after it.
+            if output.has_failed() {
+                return Ok(Verdict::Yes);
+            }
         }
     }
     let (n_rules, unread) = coverage.map_or((0, None), |coverage| (coverage.n_rules(), Some(coverage.unread())));

@@ -36,6 +36,11 @@ impl Output {
         }
     }
 
+    /// Returns whether something could not be written: all that follows is dropped.
+    pub fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
     /// Writes buffered output.
     ///
     /// # Errors

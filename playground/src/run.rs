@@ -55,6 +55,8 @@ pub struct Run {
     /// What is written to end in time.
     plan: VecDeque<TokenId>,
     has_ended: bool,
+    /// The reference recognizer was not asked about the text: it only ends.
+    only_ends: bool,
     /// The text was complete before the last token.
     was_complete: bool,
 }
@@ -81,9 +83,11 @@ impl Run {
     pub fn with_room(matcher: Matcher, max_tokens: usize) -> Result<(Self, usize), Failure> {
         let begun = matcher.accepted().map_err(|error| unexpected(&error))?;
         let try_again = || try_recognizer(&matcher, &Budget::SAMPLES, || Ok::<(), Infallible>(()));
-        if !begun.is_empty()
-            && let Ok(Some(Unexplained::Time { .. } | Unexplained::Items { .. })) = try_again()
-        {
+        let is_too_much =
+            !begun.is_empty() && matches!(try_again(), Ok(Some(Unexplained::Time { .. } | Unexplained::Items { .. })));
+        // A text that is complete needs no completion.
+        let only_ends = is_too_much && (matcher.is_accepting() || matcher.is_terminated());
+        if is_too_much && !only_ends {
             let message = "the text so far can be read in so many ways that looking for completions takes too long";
             return Err(Failure::Step(message.into()));
         }
@@ -92,7 +96,7 @@ impl Run {
             .map_err(|error| Failure::Usage(format!("the reference recognizer can't read the grammar: {error}")))?;
         let mut oracle = OracleMatcher::new(&recognizer, Arc::clone(grammar.vocab()));
         oracle.set_stop_tokens(matcher.stop_tokens());
-        for piece in begun {
+        for piece in begun.into_iter().filter(|_| !only_ends) {
             let _ = match piece {
                 maskwright::AcceptedPiece::Token(token) => oracle.accept_token(token),
                 maskwright::AcceptedPiece::Bytes(bytes) => oracle.accept_bytes(&bytes),
@@ -109,6 +113,7 @@ impl Run {
             steps: vec![],
             plan: VecDeque::new(),
             has_ended: false,
+            only_ends,
             was_complete: false,
         };
         let ahead = run.matcher.fork();
@@ -145,7 +150,7 @@ impl Run {
             let start = Instant::now();
             self.matcher.accept_token(token).map_err(|error| unexpected(&error))?;
             let accept_time = start.elapsed();
-            if !self.oracle.accept_token(token) {
+            if !self.only_ends && !self.oracle.accept_token(token) {
                 return Err(refused_by_oracle(token));
             }
             self.push_token(token, &vocab);
@@ -228,6 +233,9 @@ impl Run {
         vocab: &Vocab,
     ) -> Result<Option<(TokenId, bool)>, Failure> {
         const N_TRIES: usize = 8;
+        if self.only_ends {
+            return Ok(self.matcher.stop_tokens().first().map(|&stop| (stop, true)));
+        }
         if let Some(token) = self.plan.pop_front() {
             return Ok(Some((token, true)));
         }
@@ -240,7 +248,7 @@ impl Run {
         }
         for _ in 0..N_TRIES {
             let view = View { text: &self.text, used, is_accepting, stop_tokens: self.matcher.stop_tokens() };
-            let Some(token) = sampler.draw(mask, vocab, view) else { break };
+            let Some(token) = sampler.draw(mask, view) else { break };
             let mut ahead = self.matcher.fork();
             ahead.accept_token(token).map_err(|error| unexpected(&error))?;
             if !self.oracle.accept_token(token) {

@@ -85,10 +85,51 @@ fn is_ornament(bytes: &[u8]) -> bool {
     bytes.len() > 4 || bytes.windows(2).any(repeats)
 }
 
+/// A set of tokens, a bit each.
+struct TokenSet(Box<[u32]>);
+
+impl TokenSet {
+    fn new(n_tokens: usize, mut has: impl FnMut(TokenId) -> bool) -> Self {
+        let mut words = vec![0; n_tokens.div_ceil(32)];
+        for token in (0..n_tokens as TokenId).filter(|&token| has(token)) {
+            words[token as usize / 32] |= 1 << (token % 32);
+        }
+        TokenSet(words.into())
+    }
+
+    /// Returns the number of its tokens among those of a mask.
+    fn count(&self, mask: &[u32]) -> usize {
+        self.0.iter().zip(mask).map(|(own, allowed)| (own & allowed).count_ones() as usize).sum()
+    }
+
+    /// Returns the token of its tokens among those of a mask that has so many before it.
+    fn nth(&self, mask: &[u32], n_before: usize) -> Option<TokenId> {
+        let mut n_left = n_before;
+        for (index, (own, allowed)) in self.0.iter().zip(mask).enumerate() {
+            let mut word = own & allowed;
+            if n_left >= word.count_ones() as usize {
+                n_left -= word.count_ones() as usize;
+                continue;
+            }
+            for _ in 0..n_left {
+                word &= word - 1;
+            }
+            return Some(index as TokenId * 32 + word.trailing_zeros());
+        }
+        None
+    }
+}
+
 /// A sampler of tokens.
+///
+/// A mask may have 100,000 tokens, and one that leaves room to end is drawn in several tries: so the tokens of a class are counted word by word and never listed.
 pub struct Sampler {
     rng: Rng,
-    classes: Vec<Class>,
+    /// The tokens of each class.
+    classes: [TokenSet; N_CLASSES],
+    /// Tokens that begin with white space.
+    blanks: TokenSet,
+    all: TokenSet,
     /// A token that is allowed where any text is.
     free_text_probe: Option<TokenId>,
     /// A token that is allowed where an object can begin.
@@ -126,61 +167,84 @@ pub enum Style {
 impl Sampler {
     /// Returns a sampler for a vocabulary.
     pub fn new(vocab: &Vocab, seed: u64, style: Style) -> Self {
-        let classes = (0..vocab.n_tokens() as TokenId).map(|token| match vocab.kind(token) {
+        let n_tokens = vocab.n_tokens();
+        let class = |token: TokenId| match vocab.kind(token) {
             TokenKind::Text if !vocab.bytes(token).is_empty() => class_of(vocab.bytes(token)),
             TokenKind::Control | TokenKind::AddedText => Class::Control,
             _ => Class::Other,
-        });
+        };
+        let by_token: Vec<Class> = (0..n_tokens as TokenId).map(class).collect();
+        let classes =
+            std::array::from_fn(|class| TokenSet::new(n_tokens, |token| by_token[token as usize] as usize == class));
+        let is_blank = |token: TokenId| vocab.bytes(token).first().is_some_and(u8::is_ascii_whitespace);
         let token_of =
             |text: &[u8]| vocab.trie().find(text).and_then(|node| vocab.trie().tokens(node).first().copied());
         let (free_text_probe, object_probe) = (token_of(b"%"), token_of(b"{"));
-        Sampler { rng: Rng::new(seed), classes: classes.collect(), free_text_probe, object_probe, style }
+        Sampler {
+            rng: Rng::new(seed),
+            classes,
+            blanks: TokenSet::new(n_tokens, is_blank),
+            all: TokenSet::new(n_tokens, |_| true),
+            free_text_probe,
+            object_probe,
+            style,
+        }
+    }
+
+    /// Begins anew with another seed.
+    pub fn restart(&mut self, seed: u64) {
+        self.rng = Rng::new(seed);
     }
 
     /// Draws one of the allowed tokens; a stop token only through [`wants_end`](Self::wants_end). `None` if there is no other.
-    pub fn draw(&mut self, mask: &TokenMask, vocab: &Vocab, view: View) -> Option<TokenId> {
-        let others = mask.iter().filter(|token| !view.stop_tokens.contains(token));
+    pub fn draw(&mut self, mask: &TokenMask, view: View) -> Option<TokenId> {
+        let mut allowed = mask.as_words().to_vec();
+        for &stop in view.stop_tokens {
+            if let Some(word) = allowed.get_mut(stop as usize / 32) {
+                *word &= !(1 << (stop % 32));
+            }
+        }
         match self.style {
             Style::Shortest => return None,
             Style::Rare => {
-                let others: Vec<TokenId> = others.collect();
-                let reversed: Vec<TokenId> = others.into_iter().rev().collect();
-                return self.draw_frequent(&reversed);
+                let n_tokens = self.all.count(&allowed);
+                let position = self.frequent_position(n_tokens)?;
+                return self.all.nth(&allowed, n_tokens - 1 - position);
             }
             Style::Blank if self.rng.unit() < 0.9 => {
-                let is_blank = |token: &TokenId| vocab.bytes(*token).first().is_some_and(u8::is_ascii_whitespace);
-                let blanks: Vec<TokenId> = others.filter(is_blank).collect();
-                if let Some(token) = self.draw_frequent(&blanks) {
-                    return Some(token);
+                if let Some(position) = self.frequent_position(self.blanks.count(&allowed)) {
+                    return self.blanks.nth(&allowed, position);
                 }
             }
             Style::Blank | Style::Text => {}
         }
         let allows = |probe: Option<TokenId>| probe.is_some_and(|probe| mask.contains(probe));
         let (is_free_text, is_value) = (allows(self.free_text_probe), allows(self.object_probe));
-        let mut by_class: [Vec<TokenId>; N_CLASSES] = Default::default();
-        for token in mask.iter().filter(|token| !view.stop_tokens.contains(token)) {
-            by_class[self.classes[token as usize] as usize].push(token);
-        }
+        let counts: [usize; N_CLASSES] = std::array::from_fn(|class| self.classes[class].count(&allowed));
         let weights = weights(is_free_text, is_value, view);
-        let total: f64 =
-            weights.iter().zip(&by_class).filter(|(_, tokens)| !tokens.is_empty()).map(|(weight, _)| weight).sum();
+        let total: f64 = weights.iter().zip(&counts).filter(|(_, n)| **n > 0).map(|(weight, _)| weight).sum();
         if total <= 0.0 {
-            let others: Vec<TokenId> = by_class.concat();
-            return self.draw_frequent(&others);
+            // All classes one after the other.
+            let mut position = self.frequent_position(counts.iter().sum())?;
+            let class = counts.iter().position(|&n| {
+                let is_here = position < n;
+                position -= if is_here { 0 } else { n };
+                is_here
+            })?;
+            return self.classes[class].nth(&allowed, position);
         }
         let mut left = self.rng.unit() * total;
         let mut chosen = None;
-        for (weight, tokens) in
-            weights.iter().zip(&by_class).filter(|(weight, tokens)| **weight > 0.0 && !tokens.is_empty())
-        {
-            chosen = Some(tokens);
-            left -= weight;
+        for class in (0..N_CLASSES).filter(|&class| weights[class] > 0.0 && counts[class] > 0) {
+            chosen = Some(class);
+            left -= weights[class];
             if left < 0.0 {
                 break;
             }
         }
-        chosen.and_then(|tokens| self.draw_frequent(tokens))
+        let class = chosen?;
+        let position = self.frequent_position(counts[class])?;
+        self.classes[class].nth(&allowed, position)
     }
 
     /// Draws whether to end a text that is complete: rarely at first, always when the budget is used.
@@ -188,10 +252,10 @@ impl Sampler {
         view.is_accepting && (self.style == Style::Shortest || self.rng.unit() < view.used)
     }
 
-    /// Draws from ascending ids with a preference for the first.
-    fn draw_frequent(&mut self, tokens: &[TokenId]) -> Option<TokenId> {
-        let position = self.rng.unit().powi(3) * tokens.len() as f64;
-        tokens.get(position as usize).or(tokens.last()).copied()
+    /// Draws a position among so many ascending ids with a preference for the first.
+    fn frequent_position(&mut self, n_tokens: usize) -> Option<usize> {
+        let position = self.rng.unit().powi(3) * n_tokens as f64;
+        Some((position as usize).min(n_tokens.checked_sub(1)?))
     }
 }
 
@@ -247,6 +311,16 @@ mod tests {
     }
 
     #[test]
+    fn sets_count_and_find_tokens_of_a_mask() {
+        let set = TokenSet::new(70, |token| token % 3 == 0);
+        let mask = [0b1111, 0, u32::MAX];
+        // 0 and 3, then 66 and 69.
+        assert_eq!(set.count(&mask), 4);
+        let all: Vec<Option<TokenId>> = (0..5).map(|n_before| set.nth(&mask, n_before)).collect();
+        assert_eq!(all, [Some(0), Some(3), Some(66), Some(69), None]);
+    }
+
+    #[test]
     fn only_allowed_tokens_are_drawn() {
         let vocab = Vocab::from_tokens(["a", "1", "{\"", "\",", "}", " ", "\u{E9}"]).unwrap();
         let mut sampler = Sampler::new(&vocab, 7, Style::Text);
@@ -254,18 +328,13 @@ mod tests {
             let mut mask = TokenMask::new(vocab.n_tokens());
             mask.as_words_mut()[0] = allowed;
             for text in [&b""[..], b"1", b"{\"ab"] {
-                let token = sampler
-                    .draw(&mask, &vocab, View { text, used: 0.5, is_accepting: false, stop_tokens: &[] })
-                    .unwrap();
+                let token =
+                    sampler.draw(&mask, View { text, used: 0.5, is_accepting: false, stop_tokens: &[] }).unwrap();
                 assert!(mask.contains(token));
             }
         }
         assert_eq!(
-            sampler.draw(
-                &TokenMask::new(7),
-                &vocab,
-                View { text: b"", used: 0.0, is_accepting: true, stop_tokens: &[] }
-            ),
+            sampler.draw(&TokenMask::new(7), View { text: b"", used: 0.0, is_accepting: true, stop_tokens: &[] }),
             None
         );
     }

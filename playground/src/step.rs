@@ -246,7 +246,7 @@ impl Session<'_> {
             let text = self.text();
             let (is_accepting, stop_tokens) = (self.matcher.is_accepting(), self.matcher.stop_tokens().to_vec());
             let view = crate::sampler::View { text: &text, used: 0.0, is_accepting, stop_tokens: &stop_tokens };
-            let Some(id) = sampler.draw(&mask, vocab, view) else { break };
+            let Some(id) = sampler.draw(&mask, view) else { break };
             if self.matcher.accept_token(id).is_err() {
                 break;
             }

@@ -800,14 +800,22 @@ fn text_is_cut_as_the_tokenizer_of_the_file_does() {
 }
 
 #[test]
-fn samples_of_a_text_with_too_many_ways_end_with_a_message() {
-    let grammar = file("ways.ebnf", "root ::= s\ns ::= s s s | s s | \"a\" | \"\"\n");
+fn samples_of_a_text_with_too_many_ways_end_at_once() {
+    let rules = "s ::= s s s | s s | \"a\" | \"\"\n";
     let text = "a".repeat(2000);
-    let generated = run(&["generate", &grammar, "--prefix", &text]);
+    let open = file("ways.ebnf", format!("root ::= s \"b\"\n{rules}"));
+    let generated = run(&["generate", &open, "--prefix", &text]);
     assert!(generated.code > 1 && generated.err.contains("can be read in so many ways"), "{}", generated.err);
-    let stepped = run_with_input(&["step", &grammar], format!("type {text}\nfinish\ntext\n").as_bytes());
+    let stepped = run_with_input(&["step", &open], format!("type {text}\nfinish\ntext\n").as_bytes());
     assert!(stepped.out.contains("can be read in so many ways"), "{}", stepped.out);
     assert!(stepped.out.contains(&text), "the session goes on: {}", stepped.out);
+    // One that is complete needs no completion.
+    let complete = file("ways-complete.ebnf", format!("root ::= s\n{rules}"));
+    let generated = run(&["generate", &complete, "--prefix", &text, "--json"]);
+    assert_eq!(generated.code, 0, "{}", generated.err);
+    assert_eq!(json(&generated)["documents"][0]["tokens"], Value::from(vec![100_257]));
+    let stepped = run_with_input(&["step", &complete], format!("type {text}\nfinish\n").as_bytes());
+    assert!(stepped.code == 0 && stepped.out.trim_end().ends_with("ended"), "{}", stepped.out);
 }
 
 #[test]
@@ -867,4 +875,24 @@ fn options_in_messages_are_those_of_the_command_line() {
     let tag = file("explained-tag.json", r#"{"type": "structural_tag", "format": {"type": "any_text"}}"#);
     let refused = run(&["explain", &tag]);
     assert!(refused.code == 2 && !refused.err.contains("--schema "), "{}", refused.err);
+}
+
+/// Each document is seen when it is there, and who closes the pipe has read enough.
+#[test]
+fn a_closed_pipe_ends_generate() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let start = std::time::Instant::now();
+    let mut child = common::command(&["generate", "grammars/json.ebnf", "-n", "10000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.ends_with('\n'));
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stderr.len()), (Some(0), 0));
+    // All documents take minutes.
+    assert!(start.elapsed().as_secs() < 60);
 }

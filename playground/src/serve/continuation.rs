@@ -38,7 +38,7 @@ pub fn report(mut matcher: Matcher, seed: u64, n_tokens_max: usize, task: &Task)
         if ahead.fill_mask(mask.as_words_mut()).is_err() {
             break;
         }
-        let Some(token) = sampler.draw(&mask, vocab, view) else { break };
+        let Some(token) = sampler.draw(&mask, view) else { break };
         // A name stands for a control token in a document.
         let written = match vocab.bytes(token) {
             b"" => vocab.name(token).unwrap_or_default().as_bytes(),
