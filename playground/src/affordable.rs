@@ -62,7 +62,13 @@ impl fmt::Display for Unexplained {
                 write!(f, "the explanation took more than {} items", crate::output::grouped(*max as u64))?;
             }
             Unexplained::LargeGrammar => f.write_str("the grammar is too large for an explanation")?,
-            Unexplained::NoHistory => f.write_str("the text so far is not known any more")?,
+            Unexplained::NoHistory => {
+                let bytes_max = crate::output::grouped(crate::controls::EXPLAINED_BYTES_MAX as u64);
+                write!(
+                    f,
+                    "texts of more than {bytes_max} bytes, or whose reading takes much memory, are not explained"
+                )?;
+            }
         }
         f.write_str("; expected items are not listed")
     }

@@ -2,6 +2,7 @@
 
 use crate::cli::EXIT_CODES;
 use crate::controls::{self, pieces};
+use crate::exclusions::Exclusions;
 use crate::failure::{Failure, Verdict};
 use crate::options::GrammarArgs;
 use crate::output::{Output, complain, counted, quoted_short, shown_time, unescaped};
@@ -68,7 +69,10 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         (None, []) => (None, &[]),
     };
     check_stdin_once(grammar_file.into_iter().chain(files.iter().map(PathBuf::as_path)))?;
-    let text = |text: &String| Ok((quoted_short(text.as_bytes(), 40), unescaped(text).map_err(Failure::Usage)?));
+    let text = |text: &String| {
+        let text = unescaped(text).map_err(Failure::Usage)?;
+        Ok((quoted_short(&text, 40), text))
+    };
     let texts: Vec<(String, Vec<u8>)> = args.text.iter().map(text).collect::<Result<_, Failure>>()?;
     let source = GrammarSource::read(&args.grammar, grammar_file)?;
     // Documents need no vocabulary: each byte is a token.
@@ -109,6 +113,10 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         }
         reports.push(outcome.to_json(&name));
     }
+    let notes = notes(&grammar, &reports);
+    if !args.json {
+        notes.iter().for_each(|note| output.line(format_args!("note: {note}")));
+    }
     let all_match = reports.iter().all(|report| report["matches"] == true);
     if args.json {
         output.json(&json!({
@@ -123,6 +131,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
                 "warnings": source.warnings_json(grammar.warnings()),
             },
             "documents": reports,
+            "notes": notes,
             "all_match": all_match,
         }));
     }
@@ -130,6 +139,19 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         Some(_) => Ok(Verdict::Unread),
         None => Ok(Verdict::of(all_match)),
     }
+}
+
+/// Returns sentences about what verdicts without a vocabulary leave out.
+fn notes(grammar: &CompiledGrammar, reports: &[Value]) -> Vec<&'static str> {
+    let mut notes = Vec::new();
+    if !reports.is_empty() && vocabulary::counts_tokens(grammar.grammar()) {
+        notes.push("the grammar counts tokens (`max_tokens`), and without a vocabulary there are none to count: `trace` counts them");
+    }
+    let is_refused = reports.iter().any(|report| report["matches"] == false);
+    if is_refused && vocabulary::has_token_sets(grammar.grammar()) {
+        notes.push("the grammar has sets of tokens (like `!<|eot_id|>`), which read whole tokens and no text: `trace` reads them");
+    }
+    notes
 }
 
 /// Returns the number of rules that the author wrote; none for a schema, whose automata have no rules.
@@ -204,7 +226,7 @@ impl Outcome {
         let is_match = refused_at.is_none() && matcher.is_accepting();
         let refusal = (!is_match).then(|| Refusal::new(grammar.matcher(), text, &all, refused_at));
         let exclusions = match &refusal {
-            Some(_) => crate::exclusions::that_forbid(source, grammar, text, &all, refused_at),
+            Some(_) => Exclusions::of(source, grammar).that_forbid_text(grammar, text, &all, refused_at),
             None => Vec::new(),
         };
         Ok(Outcome { n_bytes: text.len(), time, refusal, is_trimmed: false, exclusions })

@@ -53,6 +53,10 @@ pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Fa
         true => (Answer::Equal, 0),
         false => compare(first.matcher(), second.matcher(), &symbols, args.diff_places),
     };
+    // Which texts a vocabulary allows depends on how it cuts them.
+    let note = [&first, &second].iter().any(|one| vocabulary::counts_tokens(one.grammar())).then_some(
+        "a grammar counts tokens (`max_tokens`), and here each byte is one: with a vocabulary the answer may be another",
+    );
     let names = [&sources[0].name, &sources[1].name];
     let (word, text) = match &answer {
         Answer::Equal => ("equal", None),
@@ -72,6 +76,7 @@ pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Fa
             "is_in_first": is_in_first,
             "is_shortest": is_shortest,
             "n_places": n_places,
+            "notes": note.into_iter().collect::<Vec<_>>(),
         }));
     } else {
         let looked = format!("{} of places", counted(n_places, "pair"));
@@ -86,6 +91,9 @@ pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Fa
                 output.line(format_args!("  is a text of {has} and not of {lacks}{shortest}"));
             }
         }
+    }
+    if let Some(note) = note.filter(|_| !args.json) {
+        output.line(format_args!("note: {note}"));
     }
     Ok(Verdict::of(matches!(answer, Answer::Equal)))
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::quoted;
-use crate::vocabulary::control_refs;
+use crate::vocabulary::{control_refs, marker_refs};
 use maskwright::grammar::ControlRef;
 use maskwright::{CompiledGrammar, MatchError, Matcher, TokenId, TokenKind, Vocab};
 
@@ -19,7 +19,11 @@ pub enum Piece {
 pub fn pieces(text: &[u8], grammar: &CompiledGrammar, with_controls: bool) -> Vec<Piece> {
     let mut names: Vec<(Vec<u8>, ControlRef, Vec<TokenId>)> = Vec::new();
     if with_controls {
-        for control in control_refs(grammar.grammar()) {
+        let mut controls = control_refs(grammar.grammar());
+        controls.extend(marker_refs(grammar.grammar(), grammar.vocab()));
+        controls.sort_unstable();
+        controls.dedup();
+        for control in controls {
             let (written, ids) = match &control {
                 ControlRef::Name(name) => (name.to_string(), grammar.vocab().ids_named(name).to_vec()),
                 ControlRef::Id(id) => (format!("<[{id}]>"), vec![*id]),
@@ -79,13 +83,43 @@ pub fn shown_ids(vocab: &Vocab, ids: &[TokenId]) -> String {
 /// If a step is over a limit, which says nothing about the text.
 pub fn accept(matcher: &mut Matcher, text: &[u8], pieces: &[Piece]) -> Result<Option<usize>, Failure> {
     const REMEMBERED_BYTES_MAX: usize = 1 << 18;
+    accept_remembering(matcher, text, pieces, REMEMBERED_BYTES_MAX)
+}
+
+/// The longest text of which a matcher that explains it remembers all, in bytes, if its memory suffices.
+pub const EXPLAINED_BYTES_MAX: usize = 1 << 24;
+
+/// As [`accept`], for explanations, which need all of the text. Returns the matcher as well.
+///
+/// # Errors
+/// As for [`accept`].
+pub fn accept_for_explanation(
+    fresh: &Matcher,
+    text: &[u8],
+    pieces: &[Piece],
+) -> Result<(Matcher, Option<usize>), Failure> {
+    let mut matcher = fresh.fork();
+    if let Ok(refused_at) = accept_remembering(&mut matcher, text, pieces, EXPLAINED_BYTES_MAX) {
+        return Ok((matcher, refused_at));
+    }
+    let mut matcher = fresh.fork();
+    let refused_at = accept(&mut matcher, text, pieces)?;
+    Ok((matcher, refused_at))
+}
+
+fn accept_remembering(
+    matcher: &mut Matcher,
+    text: &[u8],
+    pieces: &[Piece],
+    remembered_bytes_max: usize,
+) -> Result<Option<usize>, Failure> {
     let mut n_remembered = 0;
     for piece in pieces {
         match piece {
             Piece::Bytes(at) => {
-                for start in at.clone().step_by(REMEMBERED_BYTES_MAX) {
-                    let chunk = &text[start..at.end.min(start + REMEMBERED_BYTES_MAX)];
-                    if n_remembered + chunk.len() > REMEMBERED_BYTES_MAX {
+                for start in at.clone().step_by(remembered_bytes_max) {
+                    let chunk = &text[start..at.end.min(start + remembered_bytes_max)];
+                    if n_remembered + chunk.len() > remembered_bytes_max {
                         matcher.forget_history();
                         n_remembered = 0;
                     }

@@ -3,6 +3,7 @@
 //! Only rules with text of their own count, like `digit ::= [0-9]`; a rule of nothing but references reads no byte itself. Where several rules could read a byte, all of
 //! them count.
 
+use crate::expected::shown_rule;
 use maskwright::diagnose;
 use maskwright::grammar::{Expr, ExprId, Grammar};
 use maskwright::reference::Recognizer;
@@ -28,7 +29,7 @@ impl Coverage {
         let recognizer = Recognizer::new(&grammar, &Limits::default()).ok()?;
         let written = compiled.grammar();
         let rules = written.rules().iter().filter(|rule| has_text(written, rule.body));
-        let rules = rules.map(|rule| rule.name.to_string()).collect();
+        let rules = rules.map(|rule| shown_rule(&rule.name, rule.span)).collect();
         Some(Coverage { grammar, recognizer, rules, read: BTreeSet::new() })
     }
 
@@ -50,7 +51,7 @@ impl Coverage {
             for byte in bytes {
                 for item in diagnose::expected(&self.grammar, &chart).items() {
                     if item.terminal().bytes().contains(byte) {
-                        self.read.extend(item.rules().iter().map(|rule| rule.name().to_owned()));
+                        self.read.extend(item.rules().iter().map(|rule| shown_rule(rule.name(), rule.span())));
                     }
                 }
                 if !chart.push_byte(byte) {

@@ -10,7 +10,7 @@ use maskwright::grammar::{ControlRef, Grammar};
 use maskwright::json_schema::{Json, Value as JsonValue};
 use maskwright::reference::{Symbol, Terminal};
 use maskwright::util::{ByteSet, Span};
-use maskwright::{Limits, Matcher, TokenId, Vocab};
+use maskwright::{Limits, Matcher, TokenId, TokenKind, Vocab};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 
@@ -43,7 +43,7 @@ impl Places {
     }
 
     fn of_rule(&self, rule: &RuleLocation) -> String {
-        let name = harmless(rule.name());
+        let name = shown_rule(rule.name(), rule.span());
         let Some(format) = rule.span().and_then(|span| self.format(span)) else { return name };
         match written_name(&name) {
             Some(written) => format!("{written} of the {format}"),
@@ -74,6 +74,14 @@ impl Places {
             _ => "tag",
         };
         Some(harmless(&format!("{name} at #{}", json.pointer(at))))
+    }
+}
+
+/// Shows the name of a rule. What stands between the lexemes of a grammar in Lark is a rule that no author wrote, which has no place in the source.
+pub fn shown_rule(name: &str, span: Option<Span>) -> String {
+    match name.strip_suffix("ignored.between") {
+        Some(scope) if span.is_none_or(|span| span.start == span.end) => format!("{}%ignore", harmless(scope)),
+        _ => harmless(name),
     }
 }
 
@@ -108,6 +116,8 @@ pub struct Expected {
 pub const ENDED: &str = "the output has ended, and only stop tokens may follow";
 /// What is said of a token that no set of tokens here has.
 pub const EXCLUDED: &str = "the set of tokens that the grammar reads here excludes it";
+/// What is said of a control token that is another way to write a literal of the grammar.
+pub const MARKER: &str = "this control token spells a marker of the grammar, or a part of it";
 /// What is said where it can't go on and can't end.
 pub const STUCK: &str = "stuck: no token can follow, and the text is not complete";
 
@@ -191,7 +201,11 @@ impl Expected {
             bytes.first().is_some_and(|&byte| terminal.bytes().contains(byte))
                 || id.is_some_and(|id| names_token(terminal, vocab, id) == Some(true))
         };
-        let items = self.items.iter().filter(|item| is_meant(&item.terminal));
+        let is_marker = self.spells_marker(vocab, id);
+        let name = id.filter(|_| is_marker).and_then(|id| vocab.name(id)).unwrap_or_default().as_bytes();
+        let is_begun =
+            |terminal: &Terminal| is_marker && matches!(terminal, Terminal::Literal(rest) if rest.starts_with(name));
+        let items = self.items.iter().filter(|item| is_meant(&item.terminal) || is_begun(&item.terminal));
         let mut rules: Vec<String> = items.flat_map(|item| item.rules.iter().cloned()).collect();
         rules.sort_unstable();
         rules.dedup();
@@ -201,6 +215,15 @@ impl Expected {
     /// Returns whether something that may come names a token, or is a set of tokens with it; `Some(false)` if a set excludes it, and `None` if nothing here is about it.
     pub fn is_named(&self, vocab: &Vocab, id: TokenId) -> Option<bool> {
         self.items.iter().filter_map(|item| names_token(&item.terminal, vocab, id)).max()
+    }
+
+    /// Returns whether an allowed control token is another way to write what comes next: no item names it, and a literal goes on with its name.
+    pub fn spells_marker(&self, vocab: &Vocab, id: Option<TokenId>) -> bool {
+        let Some((id, name)) = id.and_then(|id| Some((id, vocab.name(id)?))) else { return false };
+        let is_control = vocab.kind(id) == TokenKind::Control;
+        let goes_on =
+            |item: &Item| matches!(&item.terminal, Terminal::Literal(rest) if rest.starts_with(name.as_bytes()));
+        is_control && self.is_named(vocab, id).is_none() && self.items.iter().any(goes_on)
     }
 
     /// Returns it as lines with labels, for people.

@@ -30,10 +30,23 @@ impl ForcedText {
             return true;
         }
         self.rest.clear();
-        // Where the text may end, it may also go on with nothing.
-        let may_end_instead = matcher.is_accepting() && !id.is_some_and(|id| matcher.stop_tokens().contains(&id));
-        n_allowed == Some(1) && !may_end_instead
+        n_allowed == Some(1) && !may_end_instead(matcher, id)
     }
+}
+
+/// Returns whether the text may end in place of going on with a token.
+fn may_end_instead(matcher: &Matcher, id: Option<TokenId>) -> bool {
+    matcher.is_accepting() && !id.is_some_and(|id| matcher.stop_tokens().contains(&id))
+}
+
+/// Returns the token that is forced because the mask has no other.
+pub fn only_token(matcher: &mut Matcher) -> Option<TokenId> {
+    if matcher.is_terminated() {
+        return None;
+    }
+    let mask = matcher.mask().ok()?;
+    let id = mask.iter().next().filter(|_| mask.count() == 1)?;
+    (!may_end_instead(matcher, Some(id))).then_some(id)
 }
 
 /// Returns the number of tokens of an output that are forced; `matcher` is at its beginning.

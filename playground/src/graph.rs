@@ -6,7 +6,7 @@
 use crate::cli::EXIT_CODES;
 use crate::failure::{Failure, Verdict};
 use crate::options::FileArgs;
-use crate::output::{Output, harmless};
+use crate::output::Output;
 use crate::schema_graph;
 use crate::source::{Form, GrammarSource};
 use crate::vocabulary;
@@ -115,7 +115,7 @@ impl Graph {
                     expr => expr.for_each_operand(|operand| pending.push(operand)),
                 }
             }
-            let name = harmless(&rule.name);
+            let name = crate::expected::shown_rule(&rule.name, rule.span);
             Node { label: name.clone(), name, below }
         });
         Graph { nodes: nodes.collect(), root: grammar.root().index() }

@@ -4,7 +4,8 @@ use crate::affordable::Unexplained;
 use crate::check::{n_rules, nanos, size_of};
 use crate::cli::EXIT_CODES;
 use crate::controls::{self, Piece, pieces};
-use crate::expected::{ENDED, EXCLUDED, Expected};
+use crate::exclusions::Exclusions;
+use crate::expected::{ENDED, EXCLUDED, Expected, MARKER};
 use crate::failure::{Failure, Verdict};
 use crate::options::{FileArgs, PrefixArgs, VocabArgs};
 use crate::output::{Output, counted, grouped, harmless, quoted, quoted_short, shown_time};
@@ -81,8 +82,12 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let expected = Expected::new(&matcher, b"");
     let groups = args.group.map(|by| groups(by, &mask, vocab, &expected)).unwrap_or_default();
     let reasons: Vec<Reason> =
-        args.why.iter().map(|asked| Reason::new(&loaded, &matcher, &prefix, &read, asked, Some(&expected))).collect();
-    let report = Report { args, loaded: &loaded, prefix: &prefix, mask, forced, expected, groups, reasons };
+        args.why.iter().map(|asked| Reason::new(&loaded, &matcher, asked, Some(&expected))).collect();
+    let exclusions = match args.why_not_stop && !expected.is_accepting {
+        true => Exclusions::of(&loaded.source, grammar).that_forbid_end(&matcher),
+        false => Vec::new(),
+    };
+    let report = Report { args, loaded: &loaded, prefix: &prefix, mask, forced, expected, groups, reasons, exclusions };
     let times = [loaded.compile_time, first_time, again_time];
     if args.json {
         output.json(&report.to_json(&times));
@@ -104,10 +109,9 @@ fn stuck_is_empty(error: MatchError, vocab: &Vocab) -> Result<TokenMask, Failure
 /// # Errors
 /// If the text is refused: where, and what was expected there; or if a step is over a limit.
 pub fn at_prefix(loaded: &Loaded, prefix: &[u8], read: &[Piece]) -> Result<Matcher, Failure> {
-    let mut matcher = loaded.matcher();
-    match controls::accept(&mut matcher, prefix, read)? {
-        None => Ok(matcher),
-        Some(offset) => Err(Failure::Prefix(Box::new(Refusal::new(loaded.matcher(), prefix, read, Some(offset))))),
+    match controls::accept_for_explanation(&loaded.matcher(), prefix, read)? {
+        (matcher, None) => Ok(matcher),
+        (_, Some(offset)) => Err(Failure::Prefix(Box::new(Refusal::new(loaded.matcher(), prefix, read, Some(offset))))),
     }
 }
 
@@ -128,6 +132,7 @@ fn groups(by: Grouping, mask: &TokenMask, vocab: &Vocab, expected: &Expected) ->
             (Some(byte), Grouping::Byte) => vec![quoted(&[*byte])],
             // A schema has no rules, and one group.
             (Some(_), Grouping::Rule) if expected.schema.is_some() => vec!["(no rule)".into()],
+            (Some(_), Grouping::Rule) if expected.unexplained.is_some() => vec!["(not explained)".into()],
             (Some(_), Grouping::Rule) => {
                 let rules = expected.readers_of(vocab, Some(id), vocab.bytes(id));
                 if rules.is_empty() { vec!["(no rule)".into()] } else { rules }
@@ -150,6 +155,8 @@ struct Report<'a> {
     expected: Expected,
     groups: Vec<Group>,
     reasons: Vec<Reason>,
+    /// The exclusions but for which the text might end, if that was asked.
+    exclusions: Vec<String>,
 }
 
 impl Report<'_> {
@@ -234,6 +241,7 @@ impl Report<'_> {
                 false => {
                     output.line("\nthe text may not end here: it is not complete");
                     self.expected.labelled_lines().iter().for_each(|line| output.line(line));
+                    self.exclusions.iter().for_each(|line| output.line(format_args!(" {line}")));
                 }
             }
         }
@@ -263,6 +271,7 @@ impl Report<'_> {
             "groups": groups.collect::<Vec<_>>(),
             "why": self.reasons.iter().map(Reason::to_json).collect::<Vec<_>>(),
             "next": self.expected.to_json(),
+            "exclusions": self.exclusions,
             "compile_ns": nanos(*compile_time),
             "mask_ns": nanos(*first_time),
             "mask_again_ns": nanos(*again_time),
@@ -300,15 +309,8 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Finds out why a token may or may not follow; `matcher` has read the text `prefix`, which consists of `read`. `here` is what may follow, if that is known already.
-    pub fn new(
-        loaded: &Loaded,
-        matcher: &Matcher,
-        prefix: &[u8],
-        read: &[Piece],
-        asked: &str,
-        here: Option<&Expected>,
-    ) -> Self {
+    /// Finds out why a token may or may not follow what a matcher has read. `here` is what may follow, if that is known already.
+    pub fn new(loaded: &Loaded, matcher: &Matcher, asked: &str, here: Option<&Expected>) -> Self {
         let vocab = Arc::clone(matcher.grammar().vocab());
         let mut reason = Reason {
             asked: asked.to_owned(),
@@ -336,7 +338,10 @@ impl Reason {
                     format!("the vocabulary has no token {id}: its ids end at {}", vocab.n_tokens().saturating_sub(1));
                 return reason;
             }
-            Asked::Text(bytes) => bytes,
+            Asked::Text(bytes) => {
+                reason.shown = quoted_short(&bytes, 80);
+                bytes
+            }
         };
         let is_stop = reason.id.is_some_and(|id| matcher.stop_tokens().contains(&id));
         let kind = reason.id.map(|id| vocab.kind(id));
@@ -347,6 +352,7 @@ impl Reason {
             reason.reason = match kind {
                 _ if is_stop && here.has_ended => "the output has ended, and this is a stop token".into(),
                 _ if is_stop && matcher.is_accepting() => "the text is complete, and this is a stop token".into(),
+                Some(TokenKind::Control) if here.spells_marker(&vocab, reason.id) => MARKER.into(),
                 Some(TokenKind::Control) => "the grammar names this control token here, or a set that has it".into(),
                 _ if !is_text => "the grammar names this token here, or a set that has it".into(),
                 _ => "the text with it can still be completed".into(),
@@ -377,6 +383,10 @@ impl Reason {
             } else {
                 "it has no bytes, so it is not text".into()
             };
+            if is_stop {
+                let exclusions = Exclusions::of(&loaded.source, matcher.grammar());
+                reason.exclusions = exclusions.that_forbid_end(matcher);
+            }
             reason.expected = Some(here);
             return reason;
         }
@@ -395,10 +405,6 @@ impl Reason {
             reason.add_allowed(&here, &ahead, &bytes);
             return reason;
         }
-        let mut text = prefix.to_vec();
-        text.extend_from_slice(&bytes);
-        let mut all = read.to_vec();
-        all.push(Piece::Bytes(prefix.len()..text.len()));
         let mut ahead = matcher.fork();
         let _ = ahead.accept_bytes(&bytes[..n_read]);
         let after = if n_read > 0 { format!(" after {}", quoted(&bytes[..n_read])) } else { String::new() };
@@ -408,14 +414,14 @@ impl Reason {
             reason.reason = format!("{EXCLUDED}, and as text, {}", reason.reason);
         }
         reason.expected = Some(Expected::behind(&ahead, &bytes[n_read..], here.unexplained));
-        let refused_at = Some(prefix.len() + n_read);
-        reason.exclusions = crate::exclusions::that_forbid(&loaded.source, matcher.grammar(), &text, &all, refused_at);
+        reason.exclusions =
+            Exclusions::of(&loaded.source, matcher.grammar()).that_forbid_bytes(matcher, &bytes, n_read);
         reason
     }
 
     /// As [`Self::new`], of a token that is known to be an id.
-    pub fn of_id(loaded: &Loaded, matcher: &Matcher, prefix: &[u8], read: &[Piece], id: TokenId) -> Self {
-        Reason { note: None, ..Reason::new(loaded, matcher, prefix, read, &id.to_string(), None) }
+    pub fn of_id(loaded: &Loaded, matcher: &Matcher, id: TokenId) -> Self {
+        Reason { note: None, ..Reason::new(loaded, matcher, &id.to_string(), None) }
     }
 
     /// Adds what is of interest about an allowed token: which rules read it, and how the text could end. `text` are the bytes that it is read by, none if it is read as a whole.

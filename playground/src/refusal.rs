@@ -24,9 +24,8 @@ impl Refusal {
     pub fn new(fresh: Matcher, text: &[u8], all: &[Piece], refused_at: Option<usize>) -> Self {
         let offset = refused_at.unwrap_or(text.len());
         let read = controls::cut(all, offset);
-        let mut matcher = fresh;
         // What was read once can be read again.
-        let _ = controls::accept(&mut matcher, text, &read);
+        let matcher = controls::accept_for_explanation(&fresh, text, &read).map_or(fresh, |(matcher, _)| matcher);
         let control = all.iter().find_map(|piece| match piece {
             Piece::Control { at, control, .. } if at.start == offset => Some(control),
             _ => None,

@@ -11,7 +11,7 @@ use crate::run::Run;
 use crate::sampler::{Sampler, Style};
 use crate::source::{Loaded, check_stdin_once, is_stdin};
 use crate::tokens::{Asked, find_token, shown_token};
-use maskwright::{AcceptedPiece, Matcher, TokenId};
+use maskwright::{AcceptedPiece, MatchError, Matcher, TokenId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -167,7 +167,8 @@ impl Session<'_> {
                     Ok(()) => Answer::yes(),
                     Err(_) => self.why(rest),
                 },
-                _ => Answer::no(format!("{} is no token", quoted(rest.as_bytes()))),
+                Asked::Text(bytes) => Answer::no(format!("{} is no token", quoted(&bytes))),
+                Asked::Unknown(id) => Answer::no(format!("there is no token {id}")),
             },
             "mask" | "m" => match (number(20), self.matcher.mask()) {
                 (None, _) => Answer::no("how many?"),
@@ -186,7 +187,10 @@ impl Session<'_> {
             }
             "undo" | "u" => match number(1).map(|n| self.matcher.rollback(n)) {
                 None => Answer::no("how many?"),
-                Some(Err(error)) => Answer::no(error.to_string()),
+                Some(Err(_)) => match self.matcher.n_steps() {
+                    0 => Answer::no("there is no step to take back"),
+                    n_steps => Answer::no(format!("there are only {} to take back", counted(n_steps, "step"))),
+                },
                 Some(Ok(())) => Answer::yes(),
             },
             "fork" | "f" => {
@@ -202,22 +206,27 @@ impl Session<'_> {
                     self.matcher = kept.fork();
                     Answer::yes()
                 }
+                None if self.forks.is_empty() => Answer::no("no output has a name: `fork NAME` gives it one"),
                 None => {
                     let names: Vec<&str> = self.forks.keys().map(String::as_str).collect();
                     Answer::no(format!("there is no output of that name, only of these: {}", names.join(" ")))
                 }
             },
             "jump" | "j" => {
+                let failed = |error: MatchError| Failure::Step(error.to_string());
                 let forced = self.matcher.jump_forward();
-                match forced.is_empty() {
-                    true => Answer::no("nothing is forced"),
-                    false => {
-                        self.matcher.accept_bytes(&forced).map_err(|error| Failure::Step(error.to_string()))?;
-                        Answer::lines(vec![format!("forced: {}", quoted(&forced))])
-                    }
+                if !forced.is_empty() {
+                    self.matcher.accept_bytes(&forced).map_err(failed)?;
+                    Answer::lines(vec![format!("forced: {}", quoted(&forced))])
+                } else if let Some(id) = crate::forced::only_token(&mut self.matcher) {
+                    self.matcher.accept_token(id).map_err(failed)?;
+                    Answer::lines(vec![format!("forced: {}", shown_token(vocab, id))])
+                } else {
+                    Answer::no("nothing is forced")
                 }
             }
             "walk" | "r" => match number(1) {
+                Some(0) => Answer::lines(vec!["accepted: nothing".into()]),
                 Some(n) => self.walk(n),
                 None => Answer::no("how many?"),
             },
@@ -252,7 +261,7 @@ impl Session<'_> {
             }
             shown.push(shown_token(vocab, id));
         }
-        match shown.is_empty() && n > 0 {
+        match shown.is_empty() {
             true if self.matcher.is_terminated() => Answer::no(ENDED),
             true if self.matcher.is_accepting() => Answer::no("nothing but the end may come"),
             true => Answer::no(STUCK),
@@ -261,9 +270,7 @@ impl Session<'_> {
     }
 
     fn why(&self, asked: &str) -> Answer {
-        let text = self.text();
-        let all = [crate::controls::Piece::Bytes(0..text.len())];
-        let reason = Reason::new(self.loaded, &self.matcher, &text, &all, asked, None);
+        let reason = Reason::new(self.loaded, &self.matcher, asked, None);
         Answer { lines: reason.lines(), is_done: reason.is_allowed, more: reason.to_json() }
     }
 

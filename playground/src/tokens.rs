@@ -86,7 +86,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             Asked::Token(id) => {
                 output.line(format_args!("{id:>8}  {}  {}", shown_token(&vocab, *id), shown_kind(vocab.kind(*id))));
             }
-            _ => output.line(format_args!("{:>8}  {} is no token", "", quoted_short(asked.as_bytes(), 60))),
+            Asked::Text(text) => output.line(format_args!("{:>8}  {} is no token", "", quoted_short(text, 60))),
+            Asked::Unknown(_) => output.line(format_args!("{:>8}  {asked} is no token", "")),
         }
     }
     Ok(Verdict::of(all_found))

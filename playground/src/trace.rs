@@ -3,11 +3,12 @@
 use crate::check::nanos;
 use crate::cli::EXIT_CODES;
 use crate::controls::{Piece, pieces};
+use crate::exclusions::Exclusions;
 use crate::failure::{Failure, Verdict};
 use crate::forced::ForcedText;
 use crate::mask::Reason;
 use crate::options::{GrammarArgs, VocabArgs};
-use crate::output::{Output, counted, grouped, shown_time, unescaped};
+use crate::output::{Output, counted, grouped, harmless, shown_time, unescaped};
 use crate::source::{GrammarSource, Loaded, check_stdin_once, read_file};
 use crate::tokenizer::Tokenizer;
 use crate::tokens::{shown_token, text_of, token_json};
@@ -30,11 +31,11 @@ pub struct Args {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub text: Option<String>,
     /// The document as ids of tokens, with commas between them
-    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with = "text")]
-    pub ids: Option<Vec<TokenId>>,
+    #[arg(long, value_name = "IDS", value_parser = ids, conflicts_with = "text")]
+    pub ids: Option<Ids>,
     #[command(flatten)]
     pub grammar: GrammarArgs,
-    /// Read names of the grammar's control tokens in the document, such as `<|eot_id|>` or `<[7]>`, as those tokens
+    /// Read names of control tokens in the document that the grammar names, such as `<|eot_id|>` or `<[7]>`, or that spell its markers, as those tokens
     #[arg(long)]
     pub control_tokens: bool,
     #[command(flatten)]
@@ -42,6 +43,22 @@ pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Ids of tokens: those of one argument.
+#[derive(Clone, Debug)]
+pub struct Ids(Vec<TokenId>);
+
+/// Reads ids with commas between them.
+///
+/// # Errors
+/// If there are none, or something else.
+fn ids(text: &str) -> Result<Ids, String> {
+    if text.trim().is_empty() {
+        return Err("there are no ids: they are numbers with commas between them, like 12,7".into());
+    }
+    let id = |text: &str| text.trim().parse().map_err(|_| format!("`{}` is no id of a token", harmless(text)));
+    text.split(',').map(id).collect::<Result<_, _>>().map(Ids)
 }
 
 struct TracedToken {
@@ -82,7 +99,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     // By what the text was cut: known if it was.
     let mut is_cut_by_tokenizer = None;
     let ids: Vec<TokenId> = match &args.ids {
-        Some(ids) => ids.clone(),
+        Some(Ids(ids)) => ids.clone(),
         None => {
             let tokenizer = Tokenizer::read(&args.vocab.vocab)?;
             let (mut all, mut is_tokenizers) = (Vec::new(), true);
@@ -102,7 +119,6 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     };
     let mut matcher = loaded.matcher();
     let mut traced: Vec<TracedToken> = Vec::new();
-    let mut read: Vec<u8> = Vec::new();
     let mut blocked: Option<Reason> = None;
     let mut forced = ForcedText::default();
     for &id in &ids {
@@ -118,14 +134,16 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         let is_forced = is_allowed && forced.has_next(&mut matcher, Some(id), text_of(vocab, id), Some(n_allowed));
         traced.push(TracedToken { id, is_allowed, n_allowed, is_forced, time });
         if !is_allowed {
-            let all = [Piece::Bytes(0..read.len())];
-            blocked = Some(Reason::of_id(&loaded, &matcher, &read, &all, id));
+            blocked = Some(Reason::of_id(&loaded, &matcher, id));
             break;
         }
         matcher.accept_token(id).map_err(|error| Failure::Step(error.to_string()))?;
-        read.extend_from_slice(vocab.bytes(id));
     }
     let is_complete = blocked.is_none() && (matcher.is_accepting() || matcher.is_terminated());
+    let exclusions = match blocked.is_none() && !is_complete {
+        true => Exclusions::of(&loaded.source, &loaded.grammar).that_forbid_end(&matcher),
+        false => Vec::new(),
+    };
     let n_forced = traced.iter().filter(|one| one.is_forced).count();
     if args.json {
         let tokens = traced.iter().map(|one| {
@@ -146,6 +164,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             "tokens": tokens.collect::<Value>(),
             "blocked": blocked.as_ref().map(Reason::to_json),
             "is_complete": is_complete,
+            "exclusions": exclusions,
         }));
         return Ok(Verdict::of(is_complete));
     }
@@ -170,6 +189,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         None => {
             output.line(format_args!("not complete: {n_tokens}, {n_forced} forced"));
             crate::expected::Expected::new(&matcher, b"").labelled_lines().iter().for_each(|line| output.line(line));
+            exclusions.iter().for_each(|line| output.line(format_args!(" {line}")));
         }
     }
     Ok(Verdict::of(is_complete))

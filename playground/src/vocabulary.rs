@@ -5,6 +5,7 @@ use crate::output::quoted;
 use crate::source::{read_file, shown_path};
 use crate::tokens::Asked;
 use maskwright::grammar::{ControlRef, Expr, Grammar};
+use maskwright::regular::Node;
 use maskwright::{Encoding, TokenId, TokenKind, Vocab};
 use std::path::Path;
 
@@ -116,4 +117,42 @@ pub fn control_refs(grammar: &Grammar) -> Vec<ControlRef> {
     controls.sort_unstable();
     controls.dedup();
     controls
+}
+
+/// Returns the control tokens of a vocabulary that are another way to write a part of a grammar's markers, each once.
+pub fn marker_refs(grammar: &Grammar, vocab: &Vocab) -> Vec<ControlRef> {
+    let mut markers: Vec<&[u8]> = Vec::new();
+    for expr in grammar.exprs() {
+        match expr {
+            Expr::Marker(text) => markers.push(text.as_bytes()),
+            Expr::Regex(regex) if regex.has_markers() => {
+                markers.extend(regex.regular.nodes().iter().filter_map(|node| match node {
+                    Node::Bytes(bytes) => Some(&**bytes),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+    if markers.is_empty() {
+        return Vec::new();
+    }
+    let is_part = |name: &&str| {
+        !name.is_empty() && markers.iter().any(|marker| marker.windows(name.len()).any(|part| part == name.as_bytes()))
+    };
+    let controls = (0..vocab.n_tokens() as TokenId).filter(|&id| vocab.kind(id) == TokenKind::Control);
+    let mut names: Vec<&str> = controls.filter_map(|id| vocab.name(id)).filter(is_part).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().map(|name| ControlRef::Name(name.into())).collect()
+}
+
+/// Returns whether a grammar counts tokens (`max_tokens`), so that what it allows depends on how a text is cut into them.
+pub fn counts_tokens(grammar: &Grammar) -> bool {
+    grammar.exprs().iter().any(|expr| matches!(expr, Expr::AtMostTokens { .. }))
+}
+
+/// Returns whether a grammar has sets of tokens, like `!<|eot_id|>`, which read no text but whole tokens.
+pub fn has_token_sets(grammar: &Grammar) -> bool {
+    grammar.exprs().iter().any(|expr| matches!(expr, Expr::TokenExcept(_)))
 }

@@ -816,6 +816,29 @@ fn samples_of_a_text_with_too_many_ways_end_at_once() {
     assert_eq!(json(&generated)["documents"][0]["tokens"], Value::from(vec![100_257]));
     let stepped = run_with_input(&["step", &complete], format!("type {text}\nfinish\n").as_bytes());
     assert!(stepped.code == 0 && stepped.out.trim_end().ends_with("ended"), "{}", stepped.out);
+    let grouped = run(&["mask", &complete, "--prefix", &text, "--group", "rule"]).out;
+    assert!(grouped.contains("(not explained): 'a'") && !grouped.contains("(no rule)"), "{grouped}");
+}
+
+/// What commands without a vocabulary can't judge is told.
+#[test]
+fn what_needs_a_vocabulary_is_told() {
+    let counted = file("counted.ebnf", "root ::= text\ntext[max_tokens=2] ::= [a-z]*\n");
+    let free = file("uncounted.ebnf", "root ::= [a-z]*\n");
+    let note = "counts tokens (`max_tokens`)";
+    let checked = run(&["check", &counted, "--text", "xqzjwvkxqzjwvkxqzjwvk"]);
+    assert!(checked.code == 0 && checked.out.contains(note), "{}", checked.out);
+    let compared = run(&["explain", &counted, "--diff", &free]);
+    assert!(compared.out.starts_with("different: 'aaa'") && compared.out.contains(note), "{}", compared.out);
+    for args in [&["check", "--json", &counted, "--text", "a"][..], &["explain", "--json", &counted, "--diff", &free]] {
+        assert!(json(&run(args))["notes"][0].as_str().unwrap().contains(note), "{args:?}");
+    }
+    assert!(!run(&["check", &free, "--text", "a"]).out.contains("note"));
+    let sets = file("sets.ebnf", "root ::= !<|endoftext|>{2}\n");
+    let checked = run(&["check", &sets, "--text", "hello world"]);
+    assert!(checked.code == 1 && checked.out.contains("expected: !<|endoftext|>"), "{}", checked.out);
+    assert!(checked.out.contains("sets of tokens") && checked.out.contains("`trace` reads them"), "{}", checked.out);
+    assert_eq!(run(&["trace", &sets, "--text", "hello world"]).code, 0);
 }
 
 #[test]
@@ -847,6 +870,91 @@ fn a_keyword_around_a_number_is_told_once() {
     let checked = run(&["check", &schema, "--text", "[2]"]).out;
     assert_eq!(checked.matches("contains (#/contains)").count(), 1, "{checked}");
     assert!(checked.contains("around the number, at the root of the document: type array (#/type)"), "{checked}");
+}
+
+#[test]
+fn exclusions_that_forbid_the_end_are_told() {
+    let grammar = file("not-if.ebnf", "root ::= [a-z]+ - \"if\"\n");
+    let line = "exclusion: '[a-z]+ - \"if\"' at line 1: without it the text would be complete";
+    for args in [
+        &["mask", &grammar, "--prefix", "if", "--why", "<|endoftext|>"][..],
+        &["mask", &grammar, "--prefix", "if", "--why-not-stop"],
+        &["trace", &grammar, "--text", "if"],
+        &["trace", &grammar, "--ids", "333,100257"],
+        &["check", &grammar, "--text", "if"],
+    ] {
+        let run = run(args);
+        assert!(run.code == 1 && run.out.contains(line), "{args:?}: {}", run.out);
+    }
+    let mask = json(&run(&["mask", &grammar, "--prefix", "if", "--why", "<|endoftext|>", "--why-not-stop", "--json"]));
+    assert_eq!((&mask["exclusions"][0], &mask["why"][0]["exclusions"][0]), (&line.into(), &line.into()));
+    assert_eq!(json(&run(&["trace", &grammar, "--text", "if", "--json"]))["exclusions"][0], line);
+    let other = run(&["mask", &grammar, "--prefix", "i", "--why-not-stop"]).out;
+    assert!(!other.contains("exclusion"), "{other}");
+}
+
+#[test]
+fn control_tokens_that_spell_markers_are_read_and_explained() {
+    let grammar = file("marker.ebnf", "root ::= Marker(\"<|endofprompt|>\") \"x\"\n");
+    let why = run(&["mask", &grammar, "--why", "<|endofprompt|>"]).out;
+    assert!(why.contains("spells a marker of the grammar") && why.contains(" read by: root"), "{why}");
+    let traced = json(&run(&["trace", &grammar, "--text", "<|endofprompt|>x", "--control-tokens", "--json"]));
+    assert_eq!((&traced["tokens"][0]["id"], &traced["is_complete"]), (&100_276.into(), &true.into()), "{traced}");
+    // Without the option the marker is text, as it may be.
+    let traced = json(&run(&["trace", &grammar, "--text", "<|endofprompt|>x", "--json"]));
+    assert!(traced["is_complete"] == true && traced["n_tokens"].as_u64() > Some(2), "{traced}");
+}
+
+#[test]
+fn steps_that_cannot_be_taken_say_why() {
+    let grammar = file("forced-control.ebnf", "root ::= \"a\" <|endofprompt|> \"bc\" | \"d\"\n");
+    let commands = "undo 5\ntype a\njump\njump\nundo 9\ngo x\nwalk 0\ntoken \"zqxj\"\n";
+    let run = run_with_input(&["step", &grammar], commands.as_bytes());
+    let answers: Vec<&str> = run.out.lines().filter(|line| !line.starts_with('>')).collect();
+    let expected = [
+        "there is no step to take back",
+        "forced: <|endofprompt|>",
+        "forced: 'bc'",
+        "there are only 3 steps to take back",
+        "no output has a name: `fork NAME` gives it one",
+        "accepted: nothing",
+        "'zqxj' is no token",
+    ];
+    assert_eq!(answers, expected);
+    let refused = common::run(&["trace", &grammar, "--ids", ""]);
+    assert!(refused.code == 2 && refused.err.contains("there are no ids"), "{}", refused.err);
+}
+
+#[test]
+fn texts_of_the_command_line_are_escaped_once() {
+    let checked = json(&run(&["check", "--regex", "a\\nb", "--text", "a\\nb", "--json"]));
+    assert_eq!((&checked["documents"][0]["document"], &checked["all_match"]), (&"'a\\nb'".into(), &true.into()));
+    let why = run(&["mask", "--regex", "a+", "--why", "\"z\\nq\""]).out;
+    assert!(why.contains("\n'z\\nq': not allowed"), "{why}");
+    assert!(run(&["tokens", "--find", "\"zqxj\""]).out.contains("'zqxj' is no token"));
+}
+
+#[test]
+fn long_documents_are_explained_as_far_as_they_can_be() {
+    let items: Vec<String> = (0..40_000).map(|index| format!("{{\"id\": {index}}}")).collect();
+    let document = file("long-items.json", format!("[{}, {{\"id\": \"x\"}}]", items.join(", ")));
+    let schema = file("items.json", r#"{"type": "array", "items": {"properties": {"id": {"type": "integer"}}}}"#);
+    let checked = run(&["check", &schema, &document]).out;
+    assert!(checked.contains("at /40000/id, in the property `id`: type integer"), "{checked}");
+    let broken = file("long-broken.json", format!("[{}, x]", items.join(", ")));
+    let checked = run(&["check", "grammars/json.ebnf", &broken]).out;
+    assert!(checked.contains("texts of more than 65,536 bytes are not explained"), "{checked}");
+    assert!(!checked.contains("not known any more"), "{checked}");
+}
+
+#[test]
+fn what_lark_ignores_is_shown_as_it_is_written() {
+    let grammar = file("ignoring.lark", "start: item (\",\" item)*\nitem: NUM\nNUM: /[0-9]+/\n%ignore \" \"\n");
+    let checked = run(&["check", &grammar, "--text", "1 x"]).out;
+    assert!(checked.contains("in %ignore"), "{checked}");
+    let graph = run(&["graph", &grammar]).out;
+    assert!(graph.contains("\"%ignore\""), "{graph}");
+    assert!(!checked.contains("ignored.between") && !graph.contains("ignored.between"));
 }
 
 #[test]
@@ -895,4 +1003,12 @@ fn a_closed_pipe_ends_generate() {
     assert_eq!((ended.status.code(), ended.stderr.len()), (Some(0), 0));
     // All documents take minutes.
     assert!(start.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn a_keyword_around_a_number_is_told_once() {
+    let schema = file("contains-one.json", r#"{"type": "array", "contains": {"const": 1}}"#);
+    let checked = run(&["check", &schema, "--text", "[2]"]).out;
+    assert_eq!(checked.matches("contains (#/contains)").count(), 1, "{checked}");
+    assert!(checked.contains("around the number, at the root of the document: type array (#/type)"), "{checked}");
 }

@@ -313,6 +313,21 @@ fn tokens_are_explained() {
     assert_eq!(why("[]", "<|endoftext|>")["is_allowed"], true);
     assert_eq!(why("[", "4000000000")["is_allowed"], false);
     assert_eq!(why("[", "")["is_allowed"], false);
+    // An exclusion may forbid the end, or a byte.
+    let excluded = |document: &str, token: &str| {
+        let asked = json!({ "token": token, "vocab": "cl100k_base" });
+        let grammar = "root ::= [a-z]+ - (\"if\" [a-z]*)";
+        server.post("/api/why", &with(question(grammar, document), asked)).json()["why"]["exclusions"].clone()
+    };
+    let line = "exclusion: '[a-z]+ - (\"if\" [a-z]*)' at line 1: without it the text ";
+    assert_eq!(excluded("i", "f"), json!([format!("{line}could go on")]));
+    assert_eq!(excluded("i", "7"), json!([]));
+    assert_eq!(excluded("ok", "<|endoftext|>"), json!([]));
+    let forbids_end = {
+        let asked = json!({ "token": "<|endoftext|>", "vocab": "cl100k_base" });
+        server.post("/api/why", &with(question("root ::= [a-z]+ - \"if\"", "if"), asked)).json()["why"].clone()
+    };
+    assert!(forbids_end["exclusions"][0].as_str().unwrap().ends_with("would be complete"), "{forbids_end}");
     // Tokens that are read as a whole.
     let why = |token: &str| {
         let asked = json!({ "token": token, "vocab": "cl100k_base" });
@@ -384,7 +399,8 @@ fn requests_that_make_no_sense_are_refused() {
 #[test]
 fn long_requests_are_refused() {
     let server = Server::new(&[]);
-    assert_eq!(server.post("/api/check", &question(&"a".repeat(300 << 10), "")).status, 400);
+    let reply = server.post("/api/check", &question(&"a".repeat(300 << 10), ""));
+    assert_eq!((reply.status, reply.code().as_str()), (413, "grammar"));
     assert_eq!(server.post("/api/check", &question("a", &"a".repeat(70 << 10))).status, 413);
     assert_eq!(server.post("/api/check", &question(&"a".repeat(3 << 20), "")).status, 413);
     let host = server.address;

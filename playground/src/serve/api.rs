@@ -12,6 +12,7 @@ use super::schema::SchemaRequest;
 use super::workers::{Stopped, Task};
 use super::{continuation, explanation};
 use crate::check::nanos;
+use crate::exclusions::Exclusions;
 use crate::output::{harmless, of_page};
 use crate::places::Places;
 use crate::source::{Form, GrammarSource};
@@ -146,6 +147,7 @@ pub fn answer(question: Question, body: &[u8], grammars: &Grammars, task: &Task)
     let compiled = match grammars.compile(&body.grammar, reading, &body.vocab, task) {
         Ok(compiled) => compiled,
         Err(Refused::Request(message)) => return Answer::error(StatusCode::BAD_REQUEST, "request", &message),
+        Err(Refused::TooLong(message)) => return Answer::error(StatusCode::PAYLOAD_TOO_LARGE, "grammar", &message),
         Err(Refused::Vocab(message)) => {
             return Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "vocabulary", &message);
         }
@@ -188,7 +190,9 @@ fn of_grammar(
         Question::Tokens => value["allowed"] = allowed::report(&mut place.matcher, &body.filter, task)?,
         Question::Why => {
             let asked = body.token.as_deref().unwrap_or_default();
-            value["why"] = explanation::why(&place.matcher, asked, task)?;
+            let compiler = grammars.compiler_of(compiled);
+            let exclusions = Exclusions::within(&compiled.source, compiler, task.compile_options());
+            value["why"] = explanation::why(&place.matcher, asked, &exclusions, task)?;
         }
         Question::Continue => {
             let n_tokens_max = body.max_tokens.unwrap_or(60).min(CONTINUATION_TOKENS_MAX);

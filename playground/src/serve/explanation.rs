@@ -5,10 +5,11 @@
 
 use super::workers::{Stopped, Task};
 use crate::affordable::{Budget, try_recognizer};
-use crate::expected::{EXCLUDED, Expected};
+use crate::exclusions::Exclusions;
+use crate::expected::{EXCLUDED, Expected, MARKER, shown_rule};
 use crate::output::{harmless, quoted, quoted_short};
 use crate::tokens::{Asked, find_token, shown_token};
-use maskwright::diagnose::SchemaPlace;
+use maskwright::diagnose::{RuleLocation, SchemaPlace};
 use maskwright::{Matcher, TokenId, TokenKind};
 use serde_json::{Value, json};
 
@@ -71,7 +72,7 @@ fn is_affordable(matcher: &Matcher, task: &Task) -> Result<bool, Stopped> {
 ///
 /// # Errors
 /// If the task is cancelled or its time over.
-pub fn why(matcher: &Matcher, asked: &str, task: &Task) -> Result<Value, Stopped> {
+pub fn why(matcher: &Matcher, asked: &str, exclusions: &Exclusions, task: &Task) -> Result<Value, Stopped> {
     let vocab = matcher.grammar().vocab();
     let token = match find_token(vocab, asked) {
         Asked::Token(id) => Some(id),
@@ -114,6 +115,7 @@ pub fn why(matcher: &Matcher, asked: &str, task: &Task) -> Result<Value, Stopped
     } else if is_allowed && is_whole {
         rules = readers(matcher, token, b"", task)?;
         match kind {
+            Some(TokenKind::Control) if is_marker(matcher, token, task)? => MARKER,
             Some(TokenKind::Control) => "the grammar names this control token here, or a set that has it",
             _ => "the grammar names this token here, or a set that has it",
         }
@@ -139,6 +141,12 @@ pub fn why(matcher: &Matcher, asked: &str, task: &Task) -> Result<Value, Stopped
             if is_excluded(matcher, token, task)? { format!("{EXCLUDED}, and as text ") } else { String::new() };
         format!("{excluded}{} can't follow{after}", shown_at(&bytes, n_read))
     };
+    let exclusions = match (is_allowed, at_refusal.is_some()) {
+        (false, true) => exclusions.that_forbid_bytes(matcher, &bytes, n_read),
+        (false, false) if is_stop => exclusions.that_forbid_end(matcher),
+        _ => Vec::new(),
+    };
+    task.check()?;
     Ok(json!({
         "asked": asked,
         "id": token,
@@ -151,6 +159,7 @@ pub fn why(matcher: &Matcher, asked: &str, task: &Task) -> Result<Value, Stopped
         "read": quoted(&bytes[..n_read]),
         "unread": quoted(&bytes[n_read..]),
         "readers": rules,
+        "exclusions": exclusions,
         "expected": at_refusal.unwrap_or(expected_here),
     }))
 }
@@ -160,6 +169,12 @@ fn is_excluded(matcher: &Matcher, token: Option<TokenId>, task: &Task) -> Result
     let Some(id) = token.filter(|_| matcher.grammar().schema_report().is_none()) else { return Ok(false) };
     Ok(is_affordable(matcher, task)?
         && Expected::within(matcher, b"", None).is_named(matcher.grammar().vocab(), id) == Some(false))
+}
+
+/// Returns whether a control token that is allowed spells a marker.
+fn is_marker(matcher: &Matcher, token: Option<TokenId>, task: &Task) -> Result<bool, Stopped> {
+    Ok(is_affordable(matcher, task)?
+        && Expected::within(matcher, b"", None).spells_marker(matcher.grammar().vocab(), token))
 }
 
 /// Returns which rules read a token, by its text or as a whole, and which are open after it.
@@ -176,8 +191,10 @@ fn readers(matcher: &Matcher, token: Option<TokenId>, text: &[u8], task: &Task) 
     if !is_affordable(&after, task)? {
         return Ok(json!({ "first": first, "open_after": [] }));
     }
-    let open =
-        after.explain().map(|explained| explained.rules().iter().map(|open| harmless(open.rule().name())).collect());
+    let open = after.explain().map(|explained| {
+        let shown = |rule: &RuleLocation| shown_rule(rule.name(), rule.span());
+        explained.rules().iter().map(|open| shown(open.rule())).collect()
+    });
     Ok(json!({ "first": first, "open_after": open.unwrap_or_else(|_| Vec::<String>::new()) }))
 }
 

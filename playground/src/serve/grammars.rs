@@ -79,6 +79,8 @@ pub struct Grammars {
 pub enum Refused {
     /// The request makes no sense.
     Request(String),
+    /// The grammar is too long.
+    TooLong(String),
     /// The vocabulary can't be read.
     Vocab(String),
     /// The grammar can't be compiled.
@@ -120,7 +122,7 @@ impl Grammars {
     pub fn compile(&self, text: &str, reading: Reading, vocab: &str, task: &Task) -> Result<Compiled, Refused> {
         let Reading { dialect, root, schema } = reading;
         if text.len() > GRAMMAR_BYTES_MAX {
-            return Err(Refused::Request(format!(
+            return Err(Refused::TooLong(format!(
                 "the grammar has {} bytes, and may have {GRAMMAR_BYTES_MAX}",
                 text.len()
             )));
@@ -174,6 +176,11 @@ impl Grammars {
         let found = kept.remove(at)?;
         kept.push_front(found.clone());
         Some(found)
+    }
+
+    /// Returns the compiler that a grammar was compiled with.
+    pub fn compiler_of(&self, compiled: &Compiled) -> GrammarCompiler {
+        self.vocabs[compiled.vocab].compiler().expect("the vocabulary was read for this grammar")
     }
 
     /// Cuts a text into tokens; `None` if they don't spell it.

@@ -92,5 +92,6 @@ export function showWhy(why) {
     // At its beginning the rest stands beside it already, as what is expected at the cursor.
     nodes.push(part(isWithin ? "Expected there instead" : "Expected instead", list), ...(isWithin ? rest : []));
   }
+  for (const line of why.exclusions ?? []) nodes.push(element("p", { class: "hint", text: `${sentence(line)}.` }));
   replace(byId("why"), ...nodes);
 }
