@@ -1004,11 +1004,3 @@ fn a_closed_pipe_ends_generate() {
     // All documents take minutes.
     assert!(start.elapsed().as_secs() < 60);
 }
-
-#[test]
-fn a_keyword_around_a_number_is_told_once() {
-    let schema = file("contains-one.json", r#"{"type": "array", "contains": {"const": 1}}"#);
-    let checked = run(&["check", &schema, "--text", "[2]"]).out;
-    assert_eq!(checked.matches("contains (#/contains)").count(), 1, "{checked}");
-    assert!(checked.contains("around the number, at the root of the document: type array (#/type)"), "{checked}");
-}
