@@ -85,6 +85,24 @@ pub fn shown_rule(name: &str, span: Option<Span>) -> String {
     }
 }
 
+/// Makes one item of those that are a byte each, in no rule that an author wrote: the states of a value of a schema read them one by one.
+fn merged(items: Vec<Item>) -> Vec<Item> {
+    let is_byte = |terminal: &Terminal| match terminal {
+        Terminal::Literal(suffix) => suffix.len() == 1,
+        Terminal::Byte(_) => true,
+        _ => false,
+    };
+    let (bytes, mut others): (Vec<Item>, Vec<Item>) =
+        items.into_iter().partition(|item| item.rules.is_empty() && is_byte(&item.terminal));
+    if bytes.len() < 2 {
+        others.extend(bytes);
+        return others;
+    }
+    let all = bytes.iter().fold(ByteSet::EMPTY, |all, item| all | item.terminal.bytes());
+    others.push(Item { what: shown_bytes(&all), rules: Vec::new(), terminal: Terminal::Byte(all) });
+    others
+}
+
 /// Returns the name that the author of a grammar in a structural tag gave to a rule of it.
 fn written_name(name: &str) -> Option<&str> {
     let (number, name) = name.strip_prefix("grammar-")?.split_once('-')?;
@@ -168,6 +186,7 @@ impl Expected {
                 let (what, rules) = (harmless(&item.to_string()), places.of_item(item));
                 expected.items.push(Item { what, rules, terminal: item.terminal().clone() });
             }
+            expected.items = merged(core::mem::take(&mut expected.items));
             expected.open_rules = explanation.rules().iter().map(|open| places.of_rule(open.rule())).collect();
             // The rules of one format follow one another.
             expected.open_rules.dedup();

@@ -1004,3 +1004,13 @@ fn a_closed_pipe_ends_generate() {
     // All documents take minutes.
     assert!(start.elapsed().as_secs() < 60);
 }
+
+#[test]
+fn bytes_of_values_that_are_no_json_are_one_class() {
+    let tag = file(
+        "parameters.json",
+        r#"{"type": "structural_tag", "format": {"type": "json_schema", "style": "qwen_xml", "json_schema": {"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}}, "required": ["a"], "additionalProperties": false}}}"#,
+    );
+    let checked = run(&["check", &tag, "--text", "<parameter=a>x"]).out;
+    assert!(checked.contains("or: [1-9]\n") && checked.contains("json_schema at #/format"), "{checked}");
+}
