@@ -10,10 +10,15 @@ from webdriver import Browser
 OUT = "target/browser"
 BINARY = os.environ.get("PLAYGROUND", "target/debug/playground")
 # Each of many rules needs an automaton of many thousand states.
-HOSTILE = "\n".join(
-    ["root ::= " + " | ".join(f"r{n}" for n in range(200))]
-    + [f'r{n} ::= ([ab]* "a" [ab]{{13}} [c-e]{{{n}}}) & ([a-e]* - ([a-e]* "ba" [a-e]{{10}}))' for n in range(200)]
-)
+def hostile(first, last):
+    """Returns a grammar of many large automata over five letters; of others nothing is known from a compile before."""
+    a, b = first, chr(ord(first) + 1)
+    rules = [
+        f'r{n} ::= ([{a}{b}]* "{a}" [{a}{b}]{{13}} [{chr(ord(b) + 1)}-{last}]{{{n}}}) & ([{a}-{last}]* - ([{a}-{last}]* "{b}{a}" [{a}-{last}]{{10}}))'
+        for n in range(200)
+    ]
+    return "\n".join(["root ::= " + " | ".join(f"r{n}" for n in range(200))] + rules)
+
 
 GOOD = "/complete|refused|^incomplete/.test(document.querySelector('#document-status').innerText)"
 
@@ -140,7 +145,7 @@ def test_address(browser, url):
 
 def test_hostile(browser, url):
     begin(browser, url)
-    browser.set("#grammar", HOSTILE)
+    browser.set("#grammar", hostile("a", "e"))
     browser.until("it is under way", "!document.querySelector('#busy').hidden")
     browser.page_screenshot(f"{OUT}/busy.png", 1440)
     browser.metrics(1440, 1000)
@@ -153,9 +158,9 @@ def test_hostile(browser, url):
         const busy = document.querySelector("#busy");
         const click = () => document.querySelector("#cancel").click();
         new MutationObserver((_, observer) => {
-            if (!busy.hidden) { observer.disconnect(); setTimeout(click, 100); }
+            if (!busy.hidden) { observer.disconnect(); setTimeout(click, 50); }
         }).observe(busy, { attributes: true });""")
-    browser.set("#grammar", HOSTILE)
+    browser.set("#grammar", hostile("v", "z"))
     browser.until("it is cancelled", "document.querySelector('#busy').hidden && document.querySelector('#notice').innerText.startsWith('Cancelled')")
     browser.set("#grammar", 'root ::= "a"')
     browser.until("the server answers again", "document.querySelector('#grammar-status').innerText.includes('1 rule')")
