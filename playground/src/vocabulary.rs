@@ -71,12 +71,9 @@ pub fn of_bytes(grammars: &[Grammar]) -> Result<Vocab, Failure> {
 /// # Errors
 /// As there.
 pub fn of_bytes_and_markers(grammars: &[Grammar]) -> Result<Vocab, Failure> {
-    let marker = |expr: &Expr| match expr {
-        Expr::Marker(text) => Some(ControlRef::Name(text.clone())),
-        _ => None,
-    };
-    let markers = grammars.iter().flat_map(|grammar| grammar.exprs().iter().filter_map(marker));
-    of_bytes_and(grammars.iter().flat_map(control_refs).chain(markers).collect())
+    let name = |marker: &[u8]| std::str::from_utf8(marker).ok().map(|name| ControlRef::Name(name.into()));
+    let names = grammars.iter().flat_map(markers).filter_map(name);
+    of_bytes_and(grammars.iter().flat_map(control_refs).chain(names).collect())
 }
 
 fn of_bytes_and(mut controls: Vec<ControlRef>) -> Result<Vocab, Failure> {
@@ -119,8 +116,8 @@ pub fn control_refs(grammar: &Grammar) -> Vec<ControlRef> {
     controls
 }
 
-/// Returns the control tokens of a vocabulary that are another way to write a part of a grammar's markers, each once.
-pub fn marker_refs(grammar: &Grammar, vocab: &Vocab) -> Vec<ControlRef> {
+/// Returns the literals of a grammar that control tokens may spell.
+fn markers(grammar: &Grammar) -> Vec<&[u8]> {
     let mut markers: Vec<&[u8]> = Vec::new();
     for expr in grammar.exprs() {
         match expr {
@@ -134,6 +131,12 @@ pub fn marker_refs(grammar: &Grammar, vocab: &Vocab) -> Vec<ControlRef> {
             _ => {}
         }
     }
+    markers
+}
+
+/// Returns the control tokens of a vocabulary that are another way to write a part of a grammar's markers, each once.
+pub fn marker_refs(grammar: &Grammar, vocab: &Vocab) -> Vec<ControlRef> {
+    let markers = markers(grammar);
     if markers.is_empty() {
         return Vec::new();
     }

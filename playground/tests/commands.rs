@@ -843,7 +843,7 @@ fn what_needs_a_vocabulary_is_told() {
 
 #[test]
 fn markers_differ_from_what_reads_the_same_letters() {
-    let marker = file("marker.ebnf", "root ::= Marker(\"<|im_end|>\")");
+    let marker = file("marker-alone.ebnf", "root ::= Marker(\"<|im_end|>\")");
     let letters = file("letters.ebnf", "root ::= \"<|im_end|>\"");
     let both = file("both.ebnf", "root ::= <|im_end|> | \"<|im_end|>\"");
     let diff = |a: &str, b: &str| run(&["explain", a, "--diff", b]);
@@ -873,7 +873,7 @@ fn a_keyword_around_a_number_is_told_once() {
 }
 
 #[test]
-fn exclusions_that_forbid_the_end_are_told() {
+fn what_forbids_the_end_is_told() {
     let grammar = file("not-if.ebnf", "root ::= [a-z]+ - \"if\"\n");
     let line = "exclusion: '[a-z]+ - \"if\"' at line 1: without it the text would be complete";
     for args in [

@@ -38,8 +38,12 @@ pub fn json(run: &Run) -> Value {
     serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}", run.out))
 }
 
+/// Writes a file of the test that calls: others run at the same time, and may have one of that name.
 pub fn file(name: &str, content: impl AsRef<[u8]>) -> String {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let test = std::thread::current().name().unwrap_or("main").replace("::", "-");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
     std::fs::write(&path, content).unwrap();
     path.to_str().unwrap().to_owned()
 }
