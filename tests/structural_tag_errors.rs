@@ -265,8 +265,8 @@ fn errors_have_a_line_and_a_column() {
         ),
         (
             r#"{"type": "star", "content": {"type": "token", "token": "<|nobody|>"}}"#,
-            "/format/content",
-            "{\"type\": \"token\"",
+            "/format/content/token",
+            "\"<|nobody|>\"",
         ),
     ] {
         let text = text(format);
