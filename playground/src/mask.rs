@@ -123,6 +123,8 @@ struct Group {
 
 fn groups(by: Grouping, mask: &TokenMask, vocab: &Vocab, expected: &Expected) -> Vec<Group> {
     let mut groups: BTreeMap<String, Vec<TokenId>> = BTreeMap::new();
+    // What no rule of an author reads belongs to the one that the schema or the format is part of; a schema by itself has none.
+    let around = || expected.open_rules.first().cloned().unwrap_or_else(|| "(no rule)".into());
     for id in mask.iter() {
         let labels: Vec<String> = match (vocab.bytes(id).first(), by) {
             (None, _) => vec!["control tokens".into()],
@@ -130,12 +132,11 @@ fn groups(by: Grouping, mask: &TokenMask, vocab: &Vocab, expected: &Expected) ->
                 vec!["control tokens".into()]
             }
             (Some(byte), Grouping::Byte) => vec![quoted(&[*byte])],
-            // A schema has no rules, and one group.
-            (Some(_), Grouping::Rule) if expected.schema.is_some() => vec!["(no rule)".into()],
+            (Some(_), Grouping::Rule) if expected.schema.is_some() => vec![around()],
             (Some(_), Grouping::Rule) if expected.unexplained.is_some() => vec!["(not explained)".into()],
             (Some(_), Grouping::Rule) => {
                 let rules = expected.readers_of(vocab, Some(id), vocab.bytes(id));
-                if rules.is_empty() { vec!["(no rule)".into()] } else { rules }
+                if rules.is_empty() { vec![around()] } else { rules }
             }
         };
         labels.into_iter().for_each(|label| groups.entry(label).or_default().push(id));

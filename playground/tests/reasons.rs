@@ -256,4 +256,11 @@ fn bytes_of_values_that_are_no_json_are_one_class() {
     );
     let checked = run(&["check", &tag, "--text", "<parameter=a>x"]).out;
     assert!(checked.contains("or: [1-9]\n") && checked.contains("json_schema at #/format"), "{checked}");
+    let grouped = |grammar: &str, prefix: &str| run(&["mask", grammar, "--prefix", prefix, "--group", "rule"]).out;
+    let groups = grouped(&tag, "<parameter=a>");
+    assert!(groups.contains("  json_schema at #/format: ") && !groups.contains("(no rule)"), "{groups}");
+    let operand =
+        file("operand.ebnf", r#"root ::= "x" %json {"type": "object", "properties": {"n": {"type": "integer"}}}"#);
+    let groups = grouped(&operand, "x{\"n\":");
+    assert!(groups.contains("  root: ") && !groups.contains("(no rule)"), "{groups}");
 }
