@@ -4,7 +4,7 @@ use super::bounds::Bounds;
 use super::moves::{LocalState, MoveListId, PackedMove, Runs};
 use super::state::{Reads, StateInfos};
 use crate::pass::{BuildError, ControlLetter, Label};
-use crate::util::ByteSet;
+use crate::util::{ByteSet, mixed};
 use core::hash::{Hash, Hasher};
 use smallvec::SmallVec;
 
@@ -514,14 +514,6 @@ fn print(state: u64, target: Target) -> u64 {
         Target::List(list) => u64::from(list.0) | 1 << 32,
     };
     mixed(state << 33 ^ target)
-}
-
-/// Mixes bits (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-pub(super) fn mixed(bits: u64) -> u64 {
-    let mut bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ bits >> 31
 }
 
 #[cfg(test)]

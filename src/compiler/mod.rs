@@ -65,7 +65,7 @@ impl Default for Config {
 }
 
 /// Schemas of a grammar that are built before other threads help.
-const BUILT_ALONE_MAX: usize = 8;
+const BUILT_ALONE_MAX: usize = 2;
 
 /// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.
 ///

@@ -126,6 +126,17 @@ impl<'a> Closure<'a> {
         Closure { graph, accept: nfa.accept, stamp, round: 0, pending: Vec::new(), n_visits: 0 }
     }
 
+    /// Returns the closure of one state.
+    fn of_one(&mut self, state: u32) -> Subset {
+        if !self.graph.epsilons(state).is_empty() {
+            return self.of([state]);
+        }
+        // Most states within literals.
+        self.n_visits += 1;
+        let is_kept = self.graph.is_live(state) && (state == self.accept || !self.graph.edges(state).is_empty());
+        if is_kept { Subset::from_slice(&[state]) } else { Subset::new() }
+    }
+
     fn of(&mut self, states: impl IntoIterator<Item = u32>) -> Subset {
         self.round += 1;
         let mut subset = Subset::new();
@@ -167,7 +178,7 @@ fn subsets(
     let (mut rows, mut accepting) = (Rows::with_capacity(n.min(CAPACITY_MAX)), Vec::with_capacity(n.min(CAPACITY_MAX)));
     let mut splitter = Splitter::default();
     while rows.len() < sets.len() {
-        let subset = sets[rows.len()].clone();
+        let subset = core::mem::take(&mut sets[rows.len()]);
         let n_spent = core::mem::take(&mut closure.n_visits) + subset.len();
         budget.spend(1 + n_spent)?;
         n_visits += n_spent;
@@ -181,11 +192,14 @@ fn subsets(
             }
         }
         splitter.for_each(|label, targets| {
-            let single = targets.iter().all(|&target| target == targets[0]).then_some(targets[0] as usize);
+            let single = targets[1..].iter().all(|&target| target == targets[0]).then_some(targets[0] as usize);
             let target = match single {
                 Some(single) if of_single[single] != u32::MAX => of_single[single],
                 _ => {
-                    let set = closure.of(targets.iter().copied());
+                    let set = match single {
+                        Some(_) => closure.of_one(targets[0]),
+                        None => closure.of(targets.iter().copied()),
+                    };
                     let next = sets.len() as u32;
                     let number = match set[..] {
                         [state] => &mut only[state as usize],

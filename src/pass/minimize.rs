@@ -115,11 +115,9 @@ fn classes_without_cycles(
         check_now_and_then(n_done, budget)?;
         let accepts = accepting[state as usize];
         push_merged(rows.row(state as usize), &class, &mut known);
-        let row: &[Edge] = known.open_row();
+        let row = known.next_row();
         let hash_of_row = hash(accepts, row);
-        let row: SmallVec<[Edge; 4]> = SmallVec::from_slice(row);
-        let is_it =
-            |&id: &u32| accepting[of_known[id as usize] as usize] == accepts && known.row(id as usize) == &row[..];
+        let is_it = |&id: &u32| accepting[of_known[id as usize] as usize] == accepts && known.row(id as usize) == row;
         match ids.find(hash_of_row, is_it) {
             Some(&id) => {
                 class[state as usize] = of_known[id as usize];

@@ -252,6 +252,12 @@ impl Rows {
 
     /// Returns the edges of the next state so far.
     #[inline]
+    pub fn next_row(&self) -> &[Edge] {
+        &self.edges[self.offsets[self.offsets.len() - 1] as usize..]
+    }
+
+    /// Returns the edges of the next state so far, to change them.
+    #[inline]
     pub fn open_row(&mut self) -> &mut [Edge] {
         let start = self.offsets[self.offsets.len() - 1] as usize;
         &mut self.edges[start..]

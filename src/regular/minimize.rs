@@ -7,12 +7,16 @@
 //! `[a-z]{1000}` each round visits one state. That all but the largest part are renumbered is Hopcroft's idea (*An n log n algorithm for minimizing
 //! states in a finite automaton*, 1971); comparing states by the blocks of their targets is Moore's (1956).
 //!
+//! Most states differ within a few bytes, so the first blocks are not those by acceptance but by *fingerprints*: sums over what a state reads, computed
+//! for all states in a few rounds. States with different fingerprints are certainly different; those with equal ones are compared.
+//!
 //! Invariant: within a block, the states that are not pending ("clean") agree on all bytes. A pending state has a target with a new
 //! number, so it certainly differs from the clean ones.
 
 use super::Dfa;
 use super::error::{RegularError, Work};
 use super::utf8::{Edge, push_edge};
+use crate::util::mixed;
 
 /// A deterministic automaton under construction: state 0 is the start, and all states are reachable from it.
 #[derive(Debug, Default)]
@@ -51,6 +55,7 @@ impl Table {
     pub(super) fn minimize(&self, work: &mut Work<'_>) -> Result<Dfa, RegularError> {
         let before = Predecessors::new(self);
         let live = self.live(&before);
+        work.spend(FINGERPRINT_BYTES * self.edges.len())?;
         if !live.first().is_some_and(|&live| live) {
             return Ok(Dfa::default());
         }
@@ -170,27 +175,65 @@ struct Scratch {
     marked: Vec<u32>,
 }
 
+/// Bytes up to which a fingerprint looks ahead.
+const FINGERPRINT_BYTES: usize = 4;
+
+/// By byte: the sum of random numbers of the bytes before it, so that the sum over a range of bytes is a difference.
+const SUMS: [u64; 257] = {
+    let mut sums = [0u64; 257];
+    let mut byte = 0;
+    while byte < 256 {
+        sums[byte + 1] = sums[byte].wrapping_add(mixed(byte as u64 + 1));
+        byte += 1;
+    }
+    sums
+};
+
+/// Returns by state a number that says which texts of at most [`FINGERPRINT_BYTES`] bytes lead from it to acceptance, nearly always another one for other texts. It is the same
+/// however the bytes of an edge are cut into ranges. Dead states have 0.
+fn fingerprints(table: &Table, live: &[bool]) -> Vec<u64> {
+    const ACCEPTING: u64 = 2;
+    let states = || 0..table.n_states() as u32;
+    let of_end = |state: u32| if table.accepting[state as usize] { ACCEPTING } else { 1 };
+    let mut known: Vec<u64> =
+        states().map(|state| if live[state as usize] { mixed(of_end(state)) } else { 0 }).collect();
+    let mut next = Vec::with_capacity(known.len());
+    for _ in 0..FINGERPRINT_BYTES {
+        next.clear();
+        next.extend(states().map(|state| {
+            let of_edge = |&(low, high, target): &Edge| {
+                let bytes = SUMS[usize::from(high) + 1].wrapping_sub(SUMS[usize::from(low)]);
+                known[target as usize].wrapping_mul(bytes)
+            };
+            let sum = table.edges(state).iter().map(of_edge).fold(of_end(state), u64::wrapping_add);
+            if live[state as usize] { mixed(sum) } else { 0 }
+        }));
+        core::mem::swap(&mut known, &mut next);
+    }
+    known
+}
+
 impl<'a> Refinement<'a> {
-    /// Begins with one block of accepting states and one of others.
+    /// Begins with a block for each fingerprint.
     fn new(table: &'a Table, live: &'a [bool]) -> Self {
         let n = table.n_states();
-        let states = (0..n as u32).filter(|&state| live[state as usize]);
-        let (accepting, mut order): (Vec<u32>, Vec<u32>) = states.partition(|&state| table.accepting[state as usize]);
-        let n_others = order.len() as u32;
-        order.extend(accepting);
-        let n_live = order.len() as u32;
+        let prints = fingerprints(table, live);
+        // Whether a state accepts is told apart for certain: nothing compares it later.
+        let print = |state: u32| (table.accepting[state as usize], prints[state as usize]);
+        let mut order: Vec<u32> = (0..n as u32).filter(|&state| live[state as usize]).collect();
+        order.sort_unstable_by_key(|&state| (print(state), state));
         let mut place_of = vec![0; n];
         let mut block_of = vec![0; n];
         let mut blocks = Vec::new();
-        for (first, end) in [(0, n_others), (n_others, n_live)] {
-            if first < end {
-                for place in first..end {
-                    let state = order[place as usize] as usize;
-                    place_of[state] = place;
-                    block_of[state] = blocks.len() as u32;
-                }
-                blocks.push(Block { first, clean: end, end });
+        let mut end = 0;
+        for states in order.chunk_by(|&a, &b| print(a) == print(b)) {
+            let first = end;
+            for &state in states {
+                place_of[state as usize] = end;
+                block_of[state as usize] = blocks.len() as u32;
+                end += 1;
             }
+            blocks.push(Block { first, clean: end, end });
         }
         let pending = (0..blocks.len() as u32).collect();
         Refinement { table, live, order, place_of, block_of, blocks, pending, scratch: Scratch::default() }
@@ -199,8 +242,12 @@ impl<'a> Refinement<'a> {
     /// Splits until no state is pending, and returns the block of each state.
     fn run(mut self, before: &Predecessors, work: &mut Work<'_>) -> Result<Vec<u32>, RegularError> {
         while let Some(block) = self.pending.pop() {
-            let Block { first, clean, .. } = self.blocks[block as usize];
+            let Block { first, clean, end } = self.blocks[block as usize];
             work.spend(1 + (clean - first) as usize)?;
+            if end - first == 1 {
+                self.blocks[block as usize].clean = first;
+                continue;
+            }
             self.compare(block);
             self.split(block, before);
         }

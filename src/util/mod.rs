@@ -1,4 +1,4 @@
-//! What every layer uses: typed indices, components of graphs and distances in them, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, a pool of workspaces.
+//! What every layer uses: typed indices, components of graphs and distances in them, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, mixed bits, a pool of workspaces.
 
 pub(crate) mod bit_row;
 mod bounded_cache;
@@ -9,6 +9,7 @@ mod components;
 mod distances;
 mod fold_hasher;
 mod ids;
+mod mixed;
 mod pool;
 mod ring_cache;
 mod span;
@@ -21,6 +22,7 @@ pub(crate) use components::{Components, components};
 pub(crate) use distances::distances_to_end;
 pub(crate) use fold_hasher::FoldBuildHasher;
 pub(crate) use ids::{Index, index_type};
+pub(crate) use mixed::mixed;
 pub(crate) use pool::Pool;
 pub(crate) use ring_cache::RingCache;
 pub use span::Span;

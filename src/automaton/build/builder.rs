@@ -3,11 +3,11 @@
 use super::super::bounds::Bounds;
 use super::super::moves::{LocalState, Move, MoveListId, StateRef};
 use super::super::state::{CounterId, RegisterRuleId};
-use super::super::table::mixed;
 use super::super::unit::{Unit, UnitState};
 use super::workspace::{Item, Items, LOOP, MoveList, NO_STATE, Workspace};
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::pass::{Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
+use crate::util::mixed;
 use core::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use smallvec::SmallVec;

@@ -135,6 +135,13 @@ impl Draft {
         })
     }
 
+    /// Returns the edge of a state that has one only, as most states within keys and constants do.
+    #[inline]
+    pub fn only_edge(&self, state: u32) -> Option<&Edge> {
+        let Row { first, last } = self.rows[state as usize];
+        if first == last { self.edges.get(first as usize).map(|link| &link.edge) } else { None }
+    }
+
     pub fn has_edges(&self, state: u32) -> bool {
         self.rows[state as usize].first != NONE
     }

@@ -184,6 +184,13 @@ impl Numbering {
         let mut ends = Vec::with_capacity(walk.len() + 1);
         ends.push(0u32);
         for &state in walk.iter() {
+            if let Some(&Edge { label: label @ Label::Bytes(..), target }) = draft.only_edge(state)
+                && is_edge(&Edge { label, target })
+            {
+                edges.push(Edge { label, target: self.states[target as usize] });
+                ends.push(edges.len() as u32);
+                continue;
+            }
             let first = edges.len();
             let (mut least, mut is_sorted) = (0, true);
             for edge in draft.row(state).filter(|edge| is_edge(edge)) {
@@ -196,7 +203,7 @@ impl Numbering {
                 least = key + 1;
                 edges.push(Edge { label, target: self.states[edge.target as usize] });
             }
-            // Most rows have one edge, and most others are drafted in order.
+            // Most rows are drafted in order.
             if !is_sorted {
                 sort_from(&mut edges, first);
             }
@@ -307,8 +314,15 @@ impl Walk {
         is_seen.resize(draft.n_states(), false);
         is_seen[0] = true;
         open.push(0);
-        while let Some(state) = open.pop() {
+        while let Some(mut state) = open.pop() {
             states.push(state);
+            // Along a key or a constant nothing has to wait.
+            while let Some(edge) = draft.only_edge(state).filter(|edge| is_edge(edge))
+                && !replace(&mut is_seen[edge.target as usize], true)
+            {
+                state = edge.target;
+                states.push(state);
+            }
             for edge in draft.row(state) {
                 if is_edge(edge) && !replace(&mut is_seen[edge.target as usize], true) {
                     open.push(edge.target);
@@ -394,7 +408,11 @@ impl Live {
             walk_ranges[rule] = (first, walks.len());
             for &state in walk.states.iter().rev() {
                 let at = base + state as usize;
-                states[at] = states[at] || draft.row(state).any(|edge| is_live_edge(edge, base, bases, states));
+                states[at] = states[at]
+                    || match draft.only_edge(state) {
+                        Some(edge) => is_live_edge(edge, base, bases, states),
+                        None => draft.row(state).any(|edge| is_live_edge(edge, base, bases, states)),
+                    };
                 if !states[at] {
                     unsettled.push((rule, state));
                 }
