@@ -162,7 +162,7 @@ impl Matcher {
         if self.grammar.program().may_run_out() {
             // An array that begins within a token may hold the same value twice.
             let is_in_string = self.values().within().is_string();
-            let tokens = vocab.punctuation().tokens_with(Punctuation::OPEN_COMMA, is_in_string);
+            let tokens = vocab.punctuated_tokens().with(Punctuation::OPEN_COMMA, is_in_string);
             self.clear_refused(row, tokens.into_iter().flatten(), |token| refused.push(token));
         }
     }

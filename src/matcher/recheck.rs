@@ -92,7 +92,7 @@ impl Matcher {
         let danger = danger.among(bytes_read(program, &self.live));
         memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
         // Few tokens hold what can make a difference, and of these few are in the mask: they are tried one by one.
-        let listed = punctuation.tokens_with(danger.punctuation, within.is_string());
+        let listed = vocab.punctuated_tokens().with(danger.punctuation, within.is_string());
         let is_listed = listed.is_some();
         let tokens = listed.into_iter().flatten();
         let is_left = |byte: u8| danger.spares(byte, Punctuation::NO_SPACE);

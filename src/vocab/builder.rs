@@ -1,6 +1,6 @@
 //! The builder of vocabularies.
 
-use super::{PackedStart, TokenId, TokenKind, Trie, Vocab, VocabError};
+use super::{PackedStart, Regions, TokenId, TokenKind, Trie, Vocab, VocabError};
 use crate::util::ByteSet;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -190,7 +190,7 @@ impl VocabBuilder {
         Ok(Vocab {
             token_bytes_max,
             unspellable_bytes: !spellable,
-            regions: Default::default(),
+            regions: Regions::new(&trie),
             trie,
             bytes: bytes.into(),
             starts: starts
@@ -202,6 +202,7 @@ impl VocabBuilder {
             ids_by_name: ids_by_name.into_iter().map(|(name, ids)| (name, ids.into())).collect(),
             stop_tokens: stop_tokens.into(),
             punctuation: OnceLock::new(),
+            punctuated_tokens: OnceLock::new(),
             longest_first: OnceLock::new(),
             quoted_strings: OnceLock::new(),
             any_token_row: OnceLock::new(),

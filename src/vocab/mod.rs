@@ -46,7 +46,7 @@ use core::fmt;
 use core::ops::Bound;
 use longest_first::LongestFirst;
 pub(crate) use punctuation::Punctuation;
-use punctuation::PunctuationBelow;
+use punctuation::{PunctuatedTokens, PunctuationBelow};
 pub(crate) use quoted::QuotedStrings;
 use regions::Regions;
 pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region};
@@ -107,6 +107,7 @@ pub struct Vocab {
     regions: Regions,
     /// Once asked for.
     punctuation: OnceLock<PunctuationBelow>,
+    punctuated_tokens: OnceLock<PunctuatedTokens>,
     longest_first: OnceLock<LongestFirst>,
     quoted_strings: OnceLock<QuotedStrings>,
     any_token_row: OnceLock<Box<[u32]>>,
@@ -263,6 +264,7 @@ impl Vocab {
             + self.trie.memory_bytes()
             + self.regions.memory_bytes()
             + self.punctuation.get().map_or(0, PunctuationBelow::memory_bytes)
+            + self.punctuated_tokens.get().map_or(0, PunctuatedTokens::memory_bytes)
             + self.longest_first.get().map_or(0, LongestFirst::memory_bytes)
             + self.any_token_row.get().map_or(0, |row| size_of_val(&**row))
             + self.quoted_strings.get().map_or(0, QuotedStrings::memory_bytes)
@@ -270,9 +272,14 @@ impl Vocab {
 }
 
 impl Vocab {
-    /// Returns the punctuation below each node of the trie. The first call looks at all tokens.
+    /// Returns the punctuation below each node of the trie. The first call looks at all nodes.
     pub(crate) fn punctuation(&self) -> &PunctuationBelow {
         self.punctuation.get_or_init(|| PunctuationBelow::of(&self.trie))
+    }
+
+    /// Returns the tokens that hold punctuation. The first call looks at all tokens.
+    pub(crate) fn punctuated_tokens(&self) -> &PunctuatedTokens {
+        self.punctuated_tokens.get_or_init(|| PunctuatedTokens::of(self.tokens_with(Punctuation::is_listed)))
     }
 
     /// Returns the text tokens, longest first. The first call looks at all tokens.
@@ -283,9 +290,36 @@ impl Vocab {
 
     /// Returns the tokens that hold quoted strings. The first call looks at all tokens.
     pub(crate) fn quoted_strings(&self) -> &QuotedStrings {
-        self.quoted_strings
-            .get_or_init(|| QuotedStrings::of((0..self.n_tokens()).map(|token| self.bytes(token as TokenId))))
+        let tokens = || self.tokens_with(|byte| byte == b'"');
+        self.quoted_strings.get_or_init(|| QuotedStrings::of(self.n_tokens(), tokens()))
     }
+
+    /// Returns the tokens that have one of some bytes, in the order of their numbers, each with all of its bytes.
+    fn tokens_with(&self, is_wanted: impl Fn(u8) -> bool) -> impl Iterator<Item = (TokenId, &[u8])> {
+        // Most tokens are left by one comparison with the place of the next such byte.
+        let mut next = position_from(&self.bytes, 0, &is_wanted);
+        let ranges = self.starts.windows(2).map(|pair| pair[0].offset()..pair[1].offset());
+        (0..).zip(ranges).filter_map(move |(token, range)| {
+            let has_one = next < range.end;
+            if has_one {
+                next = position_from(&self.bytes, range.end, &is_wanted);
+            }
+            has_one.then(|| (token, &self.bytes[range]))
+        })
+    }
+}
+
+/// Returns where the first byte of some kind stands from a place on, or the end of all bytes.
+fn position_from(bytes: &[u8], start: usize, is_wanted: impl Fn(u8) -> bool) -> usize {
+    // Compared all at once.
+    const AT_ONCE: usize = 64;
+    let mut at = start;
+    while let Some(chunk) = bytes[at..].first_chunk::<AT_ONCE>()
+        && !chunk.iter().fold(false, |is_found, &byte| is_found | is_wanted(byte))
+    {
+        at += AT_ONCE;
+    }
+    bytes[at..].iter().position(|&byte| is_wanted(byte)).map_or(bytes.len(), |n_before| at + n_before)
 }
 
 impl Region {

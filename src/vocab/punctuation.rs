@@ -39,6 +39,11 @@ impl Punctuation {
     /// An opening bracket.
     pub const OPEN: Punctuation = Punctuation(4096);
 
+    /// Tells whether a byte may be one of those by which tokens hold punctuation that few hold.
+    pub fn is_listed(byte: u8) -> bool {
+        matches!(byte, b',' | b'"' | b'[')
+    }
+
     /// Tells whether all of these bits are set.
     fn has(self, bits: Punctuation) -> bool {
         self.0 & bits.0 == bits.0
@@ -60,43 +65,52 @@ impl Punctuation {
     }
 
     /// Returns what a suffix with one more byte before it holds; `is_empty` tells whether it was empty.
+    #[inline]
     fn after(self, byte: u8, is_empty: bool) -> Punctuation {
-        let mut all = self.0;
+        let mut all = self.or(ALONE[usize::from(byte)]).0;
         let mut add = |holds: bool, bit: Punctuation| all |= if holds { bit.0 } else { 0 };
-        add(!byte.is_ascii_whitespace(), Punctuation::NO_SPACE);
         match byte {
             b'"' => {
-                add(true, Punctuation::END);
                 add(self.has(Punctuation::QUOTE), Punctuation::TWO_QUOTES);
-                add(true, Punctuation::QUOTE);
                 all &= !Punctuation::WORD.0;
             }
             b',' => {
-                add(true, Punctuation::END);
-                add(true, Punctuation::COMMA);
                 add(!is_empty, Punctuation::COMMA_MORE);
                 add(self.has(Punctuation::TWO_QUOTES), Punctuation::COMMA_TWO_QUOTES);
                 let value = Punctuation::WORD.or(Punctuation::TWO_QUOTES).or(Punctuation::BRACKET);
                 add(self.intersects(value), Punctuation::COMMA_VALUE);
             }
             b'[' | b'{' => {
-                add(byte == b'[', Punctuation::OPEN);
                 add(byte == b'[' && self.has(Punctuation::NO_SPACE), Punctuation::OPEN_ITEM);
                 add(self.has(Punctuation::COMMA_MORE), Punctuation::OPEN_COMMA);
-                add(true, Punctuation::BRACKET);
             }
-            b']' | b'}' => {
-                add(true, Punctuation::END);
-                add(true, Punctuation::BRACKET);
-            }
-            _ => {
-                add(byte.is_ascii_whitespace(), Punctuation::END);
-                add(byte.is_ascii_alphanumeric() || byte == b'-', Punctuation::WORD);
-            }
+            _ => {}
         }
         Punctuation(all)
     }
 }
+
+/// By byte: what it is by itself, whatever stands behind it.
+const ALONE: [Punctuation; 256] = {
+    let mut alone = [Punctuation::NONE; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let kind = match byte as u8 {
+            b'"' => Punctuation::END.0 | Punctuation::QUOTE.0,
+            b',' => Punctuation::END.0 | Punctuation::COMMA.0,
+            b'[' => Punctuation::OPEN.0 | Punctuation::BRACKET.0,
+            b'{' => Punctuation::BRACKET.0,
+            b']' | b'}' => Punctuation::END.0 | Punctuation::BRACKET.0,
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' => Punctuation::WORD.0,
+            _ => 0,
+        };
+        let is_space = (byte as u8).is_ascii_whitespace();
+        let space = if is_space { Punctuation::END.0 } else { Punctuation::NO_SPACE.0 };
+        alone[byte] = Punctuation(kind | space);
+        byte += 1;
+    }
+    alone
+};
 
 /// The punctuation below each node of a trie.
 #[derive(Debug)]
@@ -105,8 +119,62 @@ pub(crate) struct PunctuationBelow {
     of_nodes: Box<[(Punctuation, Punctuation)]>,
     /// The children of the root: what [`Self::from`] says of each, outside of strings and within.
     root_children: Box<[(TrieNode, [Punctuation; 2])]>,
-    /// The tokens that hold some of [`LISTED`], by what they hold, outside of strings and within.
-    lists: [Box<[TokensWith]>; 2],
+}
+
+impl PunctuationBelow {
+    /// Looks at all nodes of a trie, each behind those below it: what a longer suffix holds follows bit by bit from what the shorter one holds, so that sets of
+    /// suffixes are taken together. Takes time in the nodes.
+    pub fn of(trie: &Trie) -> PunctuationBelow {
+        let mut of_nodes = vec![(Punctuation::NONE, Punctuation::NONE); trie.n_nodes()];
+        // By depth: what the nodes there hold with what is below them, as far as they have the same parent.
+        let mut from_depth = vec![(Punctuation::NONE, Punctuation::NONE); usize::from(trie.height(TrieNode::ROOT)) + 2];
+        for node in trie.preorder(TrieNode::ROOT).rev() {
+            let depth = usize::from(trie.depth(node));
+            if from_depth.len() < depth + 2 {
+                from_depth.resize(depth + 2, (Punctuation::NONE, Punctuation::NONE));
+            }
+            let (all, behind_quote) = core::mem::take(&mut from_depth[depth + 1]);
+            of_nodes[node.index()] = (all, behind_quote);
+            let mut add = |(all, behind_quote): (Punctuation, Punctuation)| {
+                let from = &mut from_depth[depth];
+                *from = (from.0.or(all), from.1.or(behind_quote));
+            };
+            if !trie.tokens(node).is_empty() {
+                add(with_byte(trie.byte(node), Punctuation::NONE, Punctuation::NONE, true));
+            }
+            if trie.has_children(node) {
+                add(with_byte(trie.byte(node), all, behind_quote, false));
+            }
+        }
+        let mut found = PunctuationBelow { of_nodes: of_nodes.into(), root_children: Box::new([]) };
+        found.root_children = trie
+            .children(TrieNode::ROOT)
+            .map(|node| (node, [false, true].map(|is_in_string| found.from(trie, node, is_in_string))))
+            .collect();
+        found
+    }
+
+    /// Returns the children of the root with what [`Self::from`] says of each.
+    pub fn root_children(&self, is_in_string: bool) -> impl Iterator<Item = (TrieNode, Punctuation)> + '_ {
+        self.root_children.iter().map(move |&(node, found)| (node, found[usize::from(is_in_string)]))
+    }
+
+    /// Returns what the tokens below a node hold behind the node; within a string, what they hold from their first quote on, which may end it.
+    pub fn below(&self, node: TrieNode, is_in_string: bool) -> Punctuation {
+        seen(self.of_nodes[node.index()], is_in_string)
+    }
+
+    /// As [`Self::below`], of the node's own byte and what comes behind it.
+    pub fn from(&self, trie: &Trie, node: TrieNode, is_in_string: bool) -> Punctuation {
+        let (all, behind_quote) = self.of_nodes[node.index()];
+        let is_leaf = !trie.has_children(node);
+        seen(with_byte(trie.byte(node), all, behind_quote, is_leaf), is_in_string)
+    }
+
+    /// Returns the memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.of_nodes)
+    }
 }
 
 /// Punctuation that few tokens hold.
@@ -129,45 +197,33 @@ struct TokensWith {
     tokens: Vec<TokenId>,
 }
 
-impl PunctuationBelow {
-    /// Looks at all tokens of a trie, each from its end on: takes time in their bytes.
-    pub fn of(trie: &Trie) -> PunctuationBelow {
-        let mut of_nodes = vec![(Punctuation::default(), Punctuation::default()); trie.n_nodes()];
-        let mut path: Vec<TrieNode> = vec![TrieNode::ROOT];
-        for node in trie.preorder(TrieNode::ROOT).skip(1) {
-            path.truncate(usize::from(trie.depth(node)));
-            if !trie.tokens(node).is_empty() {
-                let (mut all, mut behind_quote) =
-                    with_byte(trie.byte(node), Punctuation::default(), Punctuation::default(), true);
-                for &above in path.iter().rev() {
-                    let found = &mut of_nodes[above.index()];
-                    found.0.0 |= all.0;
-                    found.1.0 |= behind_quote.0;
-                    (all, behind_quote) = with_byte(trie.byte(above), all, behind_quote, false);
+/// The tokens that hold some of [`LISTED`], by what they hold, outside of strings and within.
+#[derive(Debug)]
+pub(crate) struct PunctuatedTokens {
+    lists: [Box<[TokensWith]>; 2],
+}
+
+impl PunctuatedTokens {
+    /// Looks at tokens, which are given with their bytes: those that have a byte which is listed ([`Punctuation::is_listed`]).
+    pub fn of<'t>(tokens: impl Iterator<Item = (TokenId, &'t [u8])>) -> PunctuatedTokens {
+        let mut lists: [Vec<TokensWith>; 2] = Default::default();
+        for (token, bytes) in tokens {
+            for (list, is_in_string) in lists.iter_mut().zip([false, true]) {
+                let punctuation = seen(held(bytes), is_in_string).and(LISTED);
+                if punctuation == Punctuation::NONE {
+                    continue;
+                }
+                match list.iter_mut().find(|known| known.punctuation == punctuation) {
+                    Some(known) => known.tokens.push(token),
+                    None => list.push(TokensWith { punctuation, tokens: vec![token] }),
                 }
             }
-            path.push(node);
         }
-        let mut found =
-            PunctuationBelow { of_nodes: of_nodes.into(), root_children: Box::new([]), lists: lists_of(trie) };
-        found.root_children = trie
-            .children(TrieNode::ROOT)
-            .map(|node| (node, [false, true].map(|is_in_string| found.from(trie, node, is_in_string))))
-            .collect();
-        found
-    }
-
-    /// Returns the children of the root with what [`Self::from`] says of each.
-    pub fn root_children(&self, is_in_string: bool) -> impl Iterator<Item = (TrieNode, Punctuation)> + '_ {
-        self.root_children.iter().map(move |&(node, found)| (node, found[usize::from(is_in_string)]))
+        PunctuatedTokens { lists: lists.map(Vec::into_boxed_slice) }
     }
 
     /// Returns the tokens that hold some of this punctuation; within a string, behind its end. Nothing if they may be many.
-    pub fn tokens_with(
-        &self,
-        punctuation: Punctuation,
-        is_in_string: bool,
-    ) -> Option<impl Iterator<Item = TokenId> + '_> {
+    pub fn with(&self, punctuation: Punctuation, is_in_string: bool) -> Option<impl Iterator<Item = TokenId> + '_> {
         let lists = self.lists[usize::from(is_in_string)].iter();
         let is_listed = punctuation.0 & !LISTED.0 == 0;
         is_listed.then(|| {
@@ -177,53 +233,21 @@ impl PunctuationBelow {
         })
     }
 
-    /// Returns what the tokens below a node hold behind the node; within a string, what they hold from their first quote on, which may end it.
-    pub fn below(&self, node: TrieNode, is_in_string: bool) -> Punctuation {
-        seen(self.of_nodes[node.index()], is_in_string)
-    }
-
-    /// As [`Self::below`], of the node's own byte and what comes behind it.
-    pub fn from(&self, trie: &Trie, node: TrieNode, is_in_string: bool) -> Punctuation {
-        // Bits of a longer suffix come each from one bit of the shorter one, so that sets of suffixes may be taken together.
-        let (all, behind_quote) = self.of_nodes[node.index()];
-        let is_leaf = !trie.has_children(node);
-        seen(with_byte(trie.byte(node), all, behind_quote, is_leaf), is_in_string)
-    }
-
     /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let tokens = self.lists.iter().flatten().map(|list| list.tokens.capacity() * size_of::<TokenId>());
-        size_of_val(&*self.of_nodes) + tokens.sum::<usize>()
+        tokens.sum()
     }
 }
 
-/// Returns the tokens that hold some of [`LISTED`], by what they hold, outside of strings and within.
-fn lists_of(trie: &Trie) -> [Box<[TokensWith]>; 2] {
-    let mut lists: [Vec<TokensWith>; 2] = Default::default();
-    let mut path = Vec::new();
-    for node in trie.preorder(TrieNode::ROOT).skip(1) {
-        path.truncate(usize::from(trie.depth(node)) - 1);
-        path.push(trie.byte(node));
-        if trie.tokens(node).is_empty() {
-            continue;
-        }
-        let none = (Punctuation::NONE, Punctuation::NONE, true);
-        let (all, behind_quote, _) = path.iter().rev().fold(none, |(all, behind_quote, is_empty), &byte| {
-            let (all, behind_quote) = with_byte(byte, all, behind_quote, is_empty);
-            (all, behind_quote, false)
-        });
-        for (list, is_in_string) in lists.iter_mut().zip([false, true]) {
-            let punctuation = Punctuation(seen((all, behind_quote), is_in_string).0 & LISTED.0);
-            if punctuation == Punctuation::NONE {
-                continue;
-            }
-            match list.iter_mut().find(|known| known.punctuation == punctuation) {
-                Some(known) => known.tokens.extend_from_slice(trie.tokens(node)),
-                None => list.push(TokensWith { punctuation, tokens: trie.tokens(node).to_vec() }),
-            }
-        }
-    }
-    lists.map(Vec::into_boxed_slice)
+/// Returns what a suffix holds, and what it holds behind its first quote.
+fn held(suffix: &[u8]) -> (Punctuation, Punctuation) {
+    let none = (Punctuation::NONE, Punctuation::NONE, true);
+    let (all, behind_quote, _) = suffix.iter().rev().fold(none, |(all, behind_quote, is_empty), &byte| {
+        let (all, behind_quote) = with_byte(byte, all, behind_quote, is_empty);
+        (all, behind_quote, false)
+    });
+    (all, behind_quote)
 }
 
 /// Returns what counts of a suffix.
@@ -236,6 +260,7 @@ fn seen((all, behind_quote): (Punctuation, Punctuation), is_in_string: bool) -> 
 }
 
 /// Puts a byte before a suffix: returns what it holds then, and what it holds behind its first quote.
+#[inline]
 fn with_byte(byte: u8, all: Punctuation, behind_quote: Punctuation, is_empty: bool) -> (Punctuation, Punctuation) {
     (all.after(byte, is_empty), if byte == b'"' { all } else { behind_quote })
 }
@@ -244,13 +269,55 @@ fn with_byte(byte: u8, all: Punctuation, behind_quote: Punctuation, is_empty: bo
 mod tests {
     use super::*;
 
-    fn below(tokens: &[&str], node_of: &str) -> (Punctuation, Punctuation) {
+    fn trie_of(tokens: &[impl AsRef<[u8]>]) -> Trie {
         let (mut bytes, mut starts) = (Vec::new(), vec![0u32]);
         for token in tokens {
-            bytes.extend_from_slice(token.as_bytes());
+            bytes.extend_from_slice(token.as_ref());
             starts.push(bytes.len() as u32);
         }
-        let trie = Trie::new(&bytes, &starts);
+        Trie::new(&bytes, &starts)
+    }
+
+    fn listed(tokens: &[impl AsRef<[u8]>]) -> PunctuatedTokens {
+        PunctuatedTokens::of((0..).zip(tokens.iter().map(AsRef::as_ref)))
+    }
+
+    #[test]
+    fn nodes_and_lists_say_what_each_token_holds() {
+        let mut rng = crate::testing::Rng::new(7);
+        for _ in 0..200 {
+            let letters = b"a1-,\"[]{} :";
+            let token = |rng: &mut crate::testing::Rng| -> Vec<u8> {
+                (0..1 + rng.below(7)).map(|_| letters[rng.below(letters.len())]).collect()
+            };
+            let tokens: Vec<Vec<u8>> = (0..1 + rng.below(30)).map(|_| token(&mut rng)).collect();
+            let trie = trie_of(&tokens);
+            let (found, listed) = (PunctuationBelow::of(&trie), listed(&tokens));
+            let mut below: std::collections::HashMap<TrieNode, (Punctuation, Punctuation)> = Default::default();
+            for token in &tokens {
+                for n_before in 0..token.len() {
+                    let node = trie.find(&token[..n_before]).expect("a token begins so");
+                    let (all, behind_quote) = held(&token[n_before..]);
+                    let known = below.entry(node).or_default();
+                    *known = (known.0.or(all), known.1.or(behind_quote));
+                }
+            }
+            for node in trie.preorder(TrieNode::ROOT) {
+                assert_eq!(found.of_nodes[node.index()], below.get(&node).copied().unwrap_or_default(), "{tokens:?}");
+            }
+            for (bit, is_in_string) in (0..16).flat_map(|bit| [(1 << bit, false), (1 << bit, true)]) {
+                let Some(with) = listed.with(Punctuation(bit), is_in_string) else { continue };
+                let mut with: Vec<TokenId> = with.collect();
+                with.sort_unstable();
+                let holds = |token: &[u8]| seen(held(token), is_in_string).intersects(Punctuation(bit));
+                let wanted = (0..tokens.len()).filter(|&id| holds(&tokens[id])).map(|id| id as TokenId);
+                assert_eq!(with, wanted.collect::<Vec<_>>(), "{tokens:?}");
+            }
+        }
+    }
+
+    fn below(tokens: &[&str], node_of: &str) -> (Punctuation, Punctuation) {
+        let trie = trie_of(tokens);
         let found = PunctuationBelow::of(&trie);
         let node = trie.find(node_of.as_bytes()).expect("a token begins so");
         (found.below(node, false), found.below(node, true))
@@ -273,11 +340,9 @@ mod tests {
 
     #[test]
     fn tokens_are_listed_by_what_they_hold() {
-        let (bytes, starts) = (b"abc,[1,2\",\"x".as_slice(), [0, 3, 4, 8, 12]);
-        let trie = Trie::new(bytes, &starts);
-        let found = PunctuationBelow::of(&trie);
+        let found = listed(&["abc", ",", "[1,2", "\",\"x"]);
         let with = |punctuation, is_in_string| {
-            let mut tokens: Vec<_> = found.tokens_with(punctuation, is_in_string).expect("few").collect();
+            let mut tokens: Vec<_> = found.with(punctuation, is_in_string).expect("few").collect();
             tokens.sort_unstable();
             tokens
         };
@@ -286,7 +351,7 @@ mod tests {
         assert_eq!(with(Punctuation::COMMA, true), [3]);
         assert_eq!(with(Punctuation::OPEN_COMMA.or(Punctuation::TWO_QUOTES), false), [2, 3]);
         assert!(with(Punctuation::OPEN_COMMA, true).is_empty());
-        assert!(found.tokens_with(Punctuation::END, false).is_none());
+        assert!(found.with(Punctuation::END, false).is_none());
     }
 
     #[test]

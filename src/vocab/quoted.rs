@@ -43,8 +43,8 @@ fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8]
 }
 
 impl QuotedStrings {
-    /// Looks at the bytes of all tokens, in the order of their numbers; takes time in these bytes.
-    pub fn of<'a>(tokens: impl ExactSizeIterator<Item = &'a [u8]>) -> QuotedStrings {
+    /// Looks at the bytes of tokens, in the order of their numbers: those of `n_tokens` that have a quote.
+    pub fn of<'a>(n_tokens: usize, tokens: impl Iterator<Item = (TokenId, &'a [u8])>) -> QuotedStrings {
         let mut found = QuotedStrings {
             holding: AHashMap::new(),
             string_bytes_max: 0,
@@ -52,13 +52,12 @@ impl QuotedStrings {
             opening_and_holding: Box::new([]),
             ending_and_holding: AHashMap::new(),
             prefix_bytes_max: 0,
-            begins_with_quote: vec![0; bit_row::n_words(tokens.len())].into(),
+            begins_with_quote: vec![0; bit_row::n_words(n_tokens)].into(),
             open: Box::new([]),
             n_closed_before_quote_max: 0,
         };
         let (mut holding_twice, mut open, mut opening_and_holding) = (Vec::new(), Vec::new(), Vec::new());
-        for (token, bytes) in tokens.enumerate() {
-            let token = token as TokenId;
+        for (token, bytes) in tokens {
             let Some(last_quote) = bytes.iter().rposition(|&byte| byte == b'"') else { continue };
             if bytes[0] == b'"' {
                 bit_row::set(&mut found.begins_with_quote, token);

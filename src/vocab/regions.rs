@@ -348,10 +348,10 @@ fn for_each_piece(
 const VISITED_PER_NEW: usize = 4;
 
 /// The regions of a vocabulary, found on demand and cached.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Regions {
     /// Of all nodes.
-    marks: OnceLock<Marks>,
+    marks: Marks,
     /// By token: the number of characters that begin in it.
     n_chars: OnceLock<Box<[u16]>>,
     cache: Mutex<RegionCache>,
@@ -417,16 +417,19 @@ impl RegionCache {
 }
 
 impl Regions {
+    pub fn new(trie: &Trie) -> Regions {
+        Regions { marks: Marks::below(trie, TrieNode::ROOT), n_chars: OnceLock::new(), cache: Mutex::default() }
+    }
+
     pub fn get(&self, trie: &Trie, alphabet: Alphabet, from: TrieNode) -> Arc<Region> {
         let key = (alphabet, from);
         if let Some(region) = self.lock().get(key) {
             return Arc::clone(region);
         }
         // Two threads may find the same region; the first one is cached.
-        let marks = self.marks.get_or_init(|| Marks::below(trie, TrieNode::ROOT));
         // Behind part of a character, where the path to it is no text, characters begin elsewhere than from the root on.
-        let is_text = from == TrieNode::ROOT || marks.of(from).ends_character();
-        let marks = if is_text { marks.clone() } else { Marks::below(trie, from) };
+        let is_text = from == TrieNode::ROOT || self.marks.of(from).ends_character();
+        let marks = if is_text { self.marks.clone() } else { Marks::below(trie, from) };
         let region = Arc::new(Region::new(trie, marks, alphabet, from));
         let mut cache = self.lock();
         if let Some(known) = cache.get(key) {
@@ -453,9 +456,10 @@ impl Regions {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        let marks = self.marks.get().map_or(0, Marks::memory_bytes);
         let n_chars = self.n_chars.get().map_or(0, |n_chars| size_of_val(&**n_chars));
-        marks + n_chars + self.lock().entries.iter().map(|entry| entry.region.memory_bytes()).sum::<usize>()
+        self.marks.memory_bytes()
+            + n_chars
+            + self.lock().entries.iter().map(|entry| entry.region.memory_bytes()).sum::<usize>()
     }
 
     fn lock(&self) -> MutexGuard<'_, RegionCache> {

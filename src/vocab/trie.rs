@@ -250,7 +250,7 @@ impl Trie {
 
     /// Returns the node and all nodes below it, in preorder.
     #[inline]
-    pub fn preorder(&self, node: TrieNode) -> impl Iterator<Item = TrieNode> + use<> {
+    pub fn preorder(&self, node: TrieNode) -> impl DoubleEndedIterator<Item = TrieNode> + use<> {
         (node.0..self.subtree_end(node).0).map(TrieNode)
     }
 
