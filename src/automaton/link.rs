@@ -253,7 +253,7 @@ impl Program {
 
     /// Returns how many values the way from a state between values takes to one behind which values can't run out, or to the end; a guess, and no more than 15.
     pub fn n_values_to_close(&self, state: StateId) -> u8 {
-        match self.info(state).and_then(|info| info.owner) {
+        match self.owner(state) {
             Some(Owner::DistinctValues(_)) => distance(self.unbounded(state)),
             _ => 0,
         }
@@ -265,7 +265,7 @@ impl Program {
     }
 
     fn bound_of_exhaustible(&self, state: StateId) -> Option<u32> {
-        match self.info(state).and_then(|info| info.owner) {
+        match self.owner(state) {
             Some(Owner::DistinctValues(Distinct { exhaustible: Exhaustible::Behind(n_values), .. })) => Some(n_values),
             _ => None,
         }
@@ -331,6 +331,17 @@ impl Program {
     #[inline]
     pub fn info(&self, state: StateId) -> Option<StateInfo> {
         self.place(state).map(|(linked, local)| linked.unit.info(local))
+    }
+
+    /// Returns what the register of a state belongs to.
+    #[inline]
+    pub fn owner(&self, state: StateId) -> Option<Owner> {
+        self.info(state)?.owner
+    }
+
+    /// Returns the bytes that a state reads.
+    pub fn bytes(&self, state: StateId) -> ByteSet {
+        self.place(state).map_or(ByteSet::EMPTY, |(linked, local)| linked.unit.bytes(local))
     }
 
     /// Returns those of `bytes` that some state reads.

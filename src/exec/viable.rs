@@ -408,7 +408,7 @@ fn fingerprint_of(program: &Program, stacks: &mut Stacks, head: Head, before: St
     let mut pending: SmallVec<[Head; 16]> = SmallVec::from_slice(&[head]);
     let mut n_nodes = 0;
     while let Some(Head { state, node, register }) = pending.pop() {
-        let is_of_values = matches!(program.info(state).and_then(|info| info.owner), Some(Owner::DistinctValues(_)));
+        let is_of_values = matches!(program.owner(state), Some(Owner::DistinctValues(_)));
         let register = if is_of_values { stacks.fingerprint_of_values(register, n_sets) } else { register };
         n_nodes += 1;
         // What was there before is the same node; and so is all, where there are too many to look at.

@@ -483,7 +483,7 @@ fn bytes_of<'a>(values: impl IntoIterator<Item = &'a Arc<str>>) -> Vec<&'a [u8]>
 }
 
 /// Returns the texts of an automaton if there are at most `n_max`.
-pub(super) fn few_texts(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
+pub(super) fn enumerate_strings(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
     let (_, longest) = dfa.byte_lengths().unwrap_or((0, Some(0)));
     longest?;
     let mut texts = Vec::new();

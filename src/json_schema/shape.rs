@@ -70,7 +70,7 @@ pub(super) enum Shape {
 
 impl Shape {
     /// Returns a fingerprint of the shape.
-    pub fn print(&self) -> u64 {
+    pub fn fingerprint(&self) -> u64 {
         use core::hash::{Hash, Hasher};
         let mut hasher = ahash::AHasher::default();
         match self {

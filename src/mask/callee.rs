@@ -4,7 +4,6 @@
 //! of the characters. It is taken for the first state of what it calls, over the frames that the calls push, since that state has the loop or the cluster
 //! by which most of its tokens are found without a walk.
 
-use super::walk_context::bytes_of;
 use crate::automaton::{Linked, LocalState, Program, StateId, Step};
 use smallvec::{SmallVec, smallvec};
 
@@ -51,7 +50,7 @@ pub(super) fn callee(program: &Program, state: StateId) -> Option<Callee> {
     let (frames, target) = fewest?;
     let (called, _) = program.place(target)?;
     let start = called.own(START);
-    if start == state || bytes_of(program, start) != bytes {
+    if start == state || program.bytes(start) != bytes {
         return None;
     }
     let mut last = None;
@@ -112,7 +111,7 @@ mod tests {
         start(program, &mut live);
         assert_eq!(step_bytes(program, &mut stacks, &live, text.as_bytes(), &mut current, &mut next), text.len());
         let &[head] = &current[..] else { panic!("the text is read in one way") };
-        callee(program, head.state).map(|callee| (callee.frames.len(), bytes_of(program, callee.start).len()))
+        callee(program, head.state).map(|callee| (callee.frames.len(), program.bytes(callee.start).len()))
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::need::Need;
 use crate::automaton::{Kind, LocalState, Owner, PackedMove, RegisterRuleId, Step, Unit};
 use crate::exec::{Counted, count};
 use crate::util::{ByteSet, Utf8State};
-use crate::vocab::{Alphabet, NonAscii, byte_bit};
+use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set, byte_bit};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -133,7 +133,7 @@ fn alphabet(unit: &Unit, start: LocalState, model: LocalState, reading_on: &mut 
         |state: LocalState, byte: u8| target(unit, state, byte).is_some_and(|to| reading_on.reads_on(unit, to));
     let is_one =
         |byte: &u8| leads_on(model, *byte) && (leads_on(start, *byte) || unit.code(start, *byte) == PackedMove::NONE);
-    let ascii = (0..128u8).filter(is_one).fold(0u128, |ascii, byte| ascii | 1 << byte);
+    let ascii = ascii_set(is_one);
     let is_all = (0xC2..=0xF4).all(|byte| target(unit, start, byte).is_some());
     Alphabet { ascii, non_ascii: if is_all { NonAscii::All } else { NonAscii::None } }
 }
@@ -296,7 +296,7 @@ impl Exploration {
         safe_bytes_min: u8,
         places_max: usize,
     ) -> Result<Exploration, Opens> {
-        let words: u128 = (0..128u8).filter(u8::is_ascii_alphanumeric).fold(0, |words, byte| words | 1 << byte);
+        let words = ascii_set(u8::is_ascii_alphanumeric);
         // By what is still to come of a character: the bytes beyond ASCII that go on with it, one of each class, and what is to come behind them.
         let letters: [SmallVec<[(u8, Utf8State); 16]>; Utf8State::COUNT] =
             core::array::from_fn(|rest| letters_of(unit, Utf8State::of_index(rest)));
@@ -510,7 +510,7 @@ struct AsciiClass {
 
 fn classes_of(unit: &Unit, ascii: u128) -> SmallVec<[AsciiClass; 32]> {
     let mut classes: SmallVec<[AsciiClass; 32]> = SmallVec::new();
-    for byte in (0..128u8).filter(|byte| ascii >> byte & 1 == 1) {
+    for byte in ascii_bytes(ascii) {
         match classes.iter_mut().find(|class| unit.class(class.byte) == unit.class(byte)) {
             Some(class) => {
                 class.bytes |= 1 << byte;

@@ -37,7 +37,7 @@ type Lists = Arc<[KeyTokens]>;
 
 /// What was found for units of all grammars over one vocabulary.
 #[derive(Debug, Default)]
-pub(super) struct SharedKeyTokens {
+pub(crate) struct SharedKeyTokens {
     by_unit: Mutex<AHashMap<u32, Lists>>,
 }
 
@@ -75,13 +75,7 @@ impl DeclaredKeyTokens {
     }
 
     /// Returns the tokens for each list of declared keys of a unit.
-    pub(super) fn of_unit(
-        &self,
-        program: &Program,
-        index: usize,
-        vocab: &Vocab,
-        shared: &SharedKeyTokens,
-    ) -> &[KeyTokens] {
+    pub fn of_unit(&self, program: &Program, index: usize, vocab: &Vocab, shared: &SharedKeyTokens) -> &[KeyTokens] {
         self.by_unit[index].get_or_init(|| {
             let unit = &program.units()[index].unit;
             let find = |keys: &Arc<DeclaredKeys>| KeyTokens::of(keys, vocab.quoted_strings());

@@ -17,7 +17,7 @@
 use crate::automaton::Program;
 use crate::exec::{ConfigId, LazyDfa};
 use crate::util::{ByteSet, Utf8State};
-use crate::vocab::{Alphabet, NonAscii};
+use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set};
 use ahash::{AHashMap, AHashSet};
 
 /// Fewest characters of ASCII that make an alphabet worth a region.
@@ -103,8 +103,8 @@ impl Lookaheads {
         }
         let mut leaving = ByteSet::EMPTY;
         for (&config, _) in self.seen.iter().filter(|(_, entered)| !entered.is_left_out) {
-            let read = (0..=255u8).filter(|&byte| !alphabet.begins(byte));
-            leaving |= read.filter(|&byte| dfa.step(program, config, byte) != ConfigId::DEAD).collect();
+            let others = !alphabet.first_bytes();
+            leaving |= others.iter().filter(|&byte| dfa.step(program, config, byte) != ConfigId::DEAD).collect();
         }
         Some(Lookahead { alphabet, n_chars: usize::MAX, leaving })
     }
@@ -126,7 +126,7 @@ impl Lookaheads {
         if alphabet.non_ascii != NonAscii::None && !self.reads_others(program, dfa, config) {
             alphabet.non_ascii = NonAscii::None;
         }
-        for byte in bytes_of(alphabet.ascii) {
+        for byte in ascii_bytes(alphabet.ascii) {
             let next = dfa.step(program, config, byte);
             let entered = self.enter(next);
             entered.ascii |= 1 << byte;
@@ -149,7 +149,7 @@ impl Lookaheads {
     /// would lead to one more configuration.
     fn leave_out_few(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, alphabet: &mut Alphabet) {
         self.targets.clear();
-        for byte in bytes_of(alphabet.ascii) {
+        for byte in ascii_bytes(alphabet.ascii) {
             let next = dfa.step(program, config, byte);
             match self.targets.iter_mut().find(|(target, _)| *target == next) {
                 Some((_, ascii)) => *ascii |= 1 << byte,
@@ -205,21 +205,12 @@ impl Lookaheads {
 
 /// Returns those of some characters of ASCII that a configuration reads.
 fn read_of(program: &Program, dfa: &mut LazyDfa, config: ConfigId, ascii: u128) -> u128 {
-    let read = bytes_of(ascii).filter(|&byte| dfa.step(program, config, byte) != ConfigId::DEAD);
-    read.fold(0, |read, byte| read | 1 << byte)
-}
-
-fn bytes_of(ascii: u128) -> impl Iterator<Item = u8> {
-    (0..128u8).filter(move |&byte| ascii >> byte & 1 == 1)
+    ascii_set(|&byte| ascii >> byte & 1 == 1 && dfa.step(program, config, byte) != ConfigId::DEAD)
 }
 
 impl Lookahead {
     fn bounded(alphabet: Alphabet, n_chars: usize) -> Option<Lookahead> {
         let is_wide = n_chars >= CHARS_MIN && alphabet.ascii.count_ones() >= ASCII_MIN;
-        is_wide.then(|| Lookahead {
-            alphabet,
-            n_chars,
-            leaving: (0..=255).filter(|&byte| !alphabet.begins(byte)).collect(),
-        })
+        is_wide.then(|| Lookahead { alphabet, n_chars, leaving: !alphabet.first_bytes() })
     }
 }

@@ -4,7 +4,7 @@ use super::cluster::{ScanCluster, cluster, may_have_cluster};
 use super::switches::ShortCut;
 use crate::automaton::{Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit, UnitState};
 use crate::util::{BoundedMap, ByteSet, Utf8State};
-use crate::vocab::{Alphabet, NonAscii};
+use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set};
 use ahash::AHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -198,7 +198,7 @@ fn alphabet(unit: &Unit, local: LocalState) -> Option<Alphabet> {
         return None;
     }
     let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Plain(to) | Step::Local(to) if to == local);
-    let ascii = (0..128u8).filter(|&byte| stays(byte)).fold(0u128, |ascii, byte| ascii | 1 << byte);
+    let ascii = ascii_set(|&byte| stays(byte));
     if ascii.count_ones() < WIDE_CHARS {
         return None;
     }
@@ -218,7 +218,7 @@ fn counted_alphabet(unit: &Unit, local: LocalState) -> Option<Alphabet> {
         Step::Local(to) if is_copy(to) => Some(to),
         _ => None,
     };
-    let ascii = (0..128u8).filter(|&byte| copy(byte).is_some()).fold(0u128, |ascii, byte| ascii | 1 << byte);
+    let ascii = ascii_set(|&byte| copy(byte).is_some());
     if ascii.count_ones() < WIDE_CHARS || !unit.controls(local).is_empty() {
         return None;
     }
@@ -248,7 +248,7 @@ fn chain(unit: &Unit, start: LocalState) -> Option<Loop> {
     }
     // One byte of each class: the others lead to the same states.
     let mut bytes: SmallVec<[u8; 32]> = SmallVec::new();
-    for byte in (0..128u8).filter(|&byte| ascii >> byte & 1 == 1) {
+    for byte in ascii_bytes(ascii) {
         if !bytes.iter().any(|&known| unit.class(known) == unit.class(byte)) {
             bytes.push(byte);
         }

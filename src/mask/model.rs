@@ -11,7 +11,7 @@
 use super::loops::{Form, Loop};
 use super::remainder::{exclude, sorted};
 use super::switches::ShortCut;
-use super::walk_context::{WalkContext, bytes_of};
+use super::walk_context::WalkContext;
 use super::walker::{ModelPath, ProductWalk, Strategy, Twin, Walker};
 use crate::automaton::{BELOW, Kind, PackedMove, Program, StateId};
 use crate::exec::{Head, StackNodeId, Stacks, step_byte};
@@ -107,7 +107,7 @@ impl Walker {
                 if !self.loops.get(program, head.state).is_some_and(is_loop) {
                     continue;
                 }
-                let is_known = |(known, ..): &&mut (Head, u8, usize)| is_same(&self.stacks, *known, head);
+                let is_known = |(known, ..): &&mut (Head, u8, usize)| is_same(&self.stacks, *known, head, STACK_DEPTH);
                 match found.iter_mut().find(is_known) {
                     Some((_, last, n)) => (*last, *n) = (byte, *n + 1),
                     None => found.push((head, byte, 1)),
@@ -203,8 +203,8 @@ impl Walker {
             let Strategy::Region(Loop { alphabet, form: Form::Endless }) = self.strategy(program, head) else {
                 return ByteSet::EMPTY;
             };
-            bytes |= bytes_of(program, head.state);
-            characters |= (0..=255).filter(|&byte| alphabet.begins(byte)).collect();
+            bytes |= program.bytes(head.state);
+            characters |= alphabet.first_bytes();
         }
         let (mut own, mut other) = (Vec::new(), Vec::new());
         let is_apart = |&byte: &u8| {
@@ -302,8 +302,7 @@ impl Walker {
             (false, true) => self.found.tokens.extend_from_slice(trie.tokens(node)),
             _ => {}
         }
-        let has_descendants = trie.has_children(node);
-        if !has_descendants {
+        if !trie.has_children(node) {
             return Compared::Differ(false);
         }
         let ends = |heads: &[Head]| heads.iter().any(|head| head.state == BELOW);
@@ -397,11 +396,11 @@ fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Head], model:
 const STACK_DEPTH: usize = 4;
 
 fn are_same(stacks: &Stacks, a: &[Head], b: &[Head]) -> bool {
-    a.len() == b.len() && a.iter().all(|&head| b.iter().any(|&other| is_same(stacks, head, other)))
+    a.len() == b.len() && a.iter().all(|&head| b.iter().any(|&other| is_same(stacks, head, other, STACK_DEPTH)))
 }
 
-fn is_same(stacks: &Stacks, a: Head, b: Head) -> bool {
-    a.state == b.state && a.register == b.register && is_same_stack(stacks, a.node, b.node, STACK_DEPTH)
+fn is_same(stacks: &Stacks, a: Head, b: Head, depth: usize) -> bool {
+    a.state == b.state && a.register == b.register && is_same_stack(stacks, a.node, b.node, depth)
 }
 
 /// Tells whether two nodes have the same content.
@@ -409,8 +408,6 @@ fn is_same_stack(stacks: &Stacks, a: StackNodeId, b: StackNodeId, depth: usize) 
     a == b
         || depth > 0
             && stacks.n_exits(a) == stacks.n_exits(b)
-            && (0..stacks.n_exits(a)).all(|index| {
-                let (a, b) = (stacks.exit(a, index), stacks.exit(b, index));
-                a.state == b.state && a.register == b.register && is_same_stack(stacks, a.node, b.node, depth - 1)
-            })
+            && (0..stacks.n_exits(a))
+                .all(|index| is_same(stacks, stacks.exit(a, index), stacks.exit(b, index), depth - 1))
 }

@@ -5,15 +5,13 @@
 //! parent went is never found again, since ids are not used twice, and goes with a later sweep.
 
 use super::decision::{DecisionNode, NodeKey};
-use super::declared_keys::{DeclaredKeyTokens, KeyTokens, SharedKeyTokens};
+use super::declared_keys::SharedKeyTokens;
 use super::entry::MaskEntry;
 use super::remainder::Remainder;
 use super::row_pool::RowPool;
 use super::table::{NODE_OVERHEAD_BYTES, Table};
 use super::walker::Walker;
-use crate::automaton::Program;
 use crate::util::Pool;
-use crate::vocab::Vocab;
 use ahash::AHashMap;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeSet;
@@ -77,7 +75,7 @@ pub(crate) struct MaskStore {
     hits: AtomicU64,
     /// The rules whose masks took more work than is worth it part by part, the first of them.
     ambiguous: Mutex<BTreeSet<String>>,
-    key_tokens: SharedKeyTokens,
+    pub key_tokens: SharedKeyTokens,
 }
 
 #[derive(Debug)]
@@ -175,17 +173,6 @@ impl MaskStore {
             ambiguous: Mutex::default(),
             key_tokens: SharedKeyTokens::default(),
         }
-    }
-
-    /// Returns the tokens for each list of declared keys of a unit.
-    pub fn key_tokens<'a>(
-        &self,
-        found: &'a DeclaredKeyTokens,
-        program: &Program,
-        unit: usize,
-        vocab: &Vocab,
-    ) -> &'a [KeyTokens] {
-        found.of_unit(program, unit, vocab, &self.key_tokens)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

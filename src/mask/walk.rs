@@ -14,7 +14,7 @@ use super::loops::{Chain, Form, Loop};
 use super::remainder::{Remainder, ResumePoint, exclude};
 use super::subwalk;
 use super::switches::ShortCut;
-use super::walk_context::{WalkContext, bytes_of};
+use super::walk_context::WalkContext;
 use super::walker::{Level, NODES_PER_WORK, Strategy, Walker};
 use crate::automaton::{BELOW, Kind, LocalState, Program, RegisterRuleId, StateId, Step};
 use crate::exec::{BOTTOM, Counted, Head, StacksMark, can_end, count, signature, step_byte};
@@ -187,7 +187,7 @@ impl Walker {
     ) {
         let program = context.program;
         self.take_region(context, region, usize::MAX);
-        for byte in bytes_of(program, head.state).iter() {
+        for byte in program.bytes(head.state).iter() {
             if !alphabet.begins(byte) {
                 let after = if apart.contains(byte) { CharCount::OneOrMore } else { CharCount::Any };
                 self.cross(context, region, byte, after, head);
@@ -233,7 +233,7 @@ impl Walker {
             signature(registers[n]) == signature(head.register)
         };
         let is_far = n_max >= horizon && can_continue(head.register) && (0..=n_max).all(is_same);
-        for byte in bytes_of(program, head.state).iter() {
+        for byte in program.bytes(head.state).iter() {
             if alphabet.begins(byte) {
                 continue;
             }
@@ -374,7 +374,7 @@ impl Walker {
 
     /// As [`Self::cross`], with a head that stands behind the region's characters and may read further ones.
     fn leave(&mut self, context: WalkContext<'_>, region: &Region, after: CharCount, head: Head) {
-        for byte in bytes_of(context.program, head.state).iter() {
+        for byte in context.program.bytes(head.state).iter() {
             if self.is_spent() {
                 return;
             }
@@ -437,7 +437,7 @@ impl Walker {
         };
         // Those that the level can't read are left out.
         let level = *self.levels.last().expect("a level was pushed");
-        let bytes_of = |head: &Head| bytes_of(context.program, head.state);
+        let bytes_of = |head: &Head| context.program.bytes(head.state);
         let bytes = level.heads(&self.heads).iter().fold(ByteSet::EMPTY, |all, head| all | bytes_of(head));
         for &(_, node) in children.iter().filter(|(byte, _)| bytes.contains(*byte)) {
             self.below_first(context, node, trie.subtree_end(node), depth);

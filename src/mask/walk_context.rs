@@ -1,8 +1,7 @@
 //! What a walk is about: a program, and the trie of a vocabulary or of what was merged behind one of its regions.
 
 use super::remainder::{Remainder, ResumePoint};
-use crate::automaton::{Program, StateId};
-use crate::util::ByteSet;
+use crate::automaton::Program;
 use crate::vocab::{Trie, TrieNode, Vocab};
 use std::sync::Arc;
 
@@ -56,8 +55,4 @@ impl<'a> WalkContext<'a> {
     pub fn n_nodes_below(&self, node: TrieNode) -> usize {
         self.trie.n_nodes_at(node) - 1
     }
-}
-
-pub(super) fn bytes_of(program: &Program, state: StateId) -> ByteSet {
-    program.place(state).map_or(ByteSet::EMPTY, |(linked, local)| linked.unit.bytes(local))
 }

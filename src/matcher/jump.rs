@@ -67,8 +67,7 @@ fn only_byte(
     next: &mut Configuration,
     viability: &mut Viability,
 ) -> Option<u8> {
-    let has_register_rule =
-        |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
+    let has_register_rule = |state| matches!(program.owner(state), Some(Owner::RegisterRules(_)));
     let names_controls = |state| {
         let is_named = |(linked, state): (&Linked, LocalState)| {
             linked.unit.controls(state).iter().any(|(letter, _)| !letter.is_spelling())

@@ -207,7 +207,7 @@ impl Matcher {
     /// Tells whether all values that are compared at a place and around it are keys of which more are left than a document has, or scarce ones only behind a prefix, as far as the stacks go down one way.
     fn is_among_keys(&mut self, head: Head) -> bool {
         let program = self.grammar.program();
-        let is_usual = |frame: Head| match program.info(frame.state).and_then(|info| info.owner) {
+        let is_usual = |frame: Head| match program.owner(frame.state) {
             Some(Owner::DistinctValues(distinct)) => {
                 let is_known = distinct.scarce_after.is_none_or(|n_bytes| n_bytes > 0);
                 distinct.equality == Equality::Bytes && is_known && self.values().n_values(frame.register) < SCARCE / 2
@@ -238,7 +238,7 @@ impl Matcher {
 
     /// Returns the length of the shortest prefix of a key that few keys begin with, if there are such prefixes.
     fn scarce_after(&self, state: StateId) -> Option<u32> {
-        match self.grammar.program().info(state).and_then(|info| info.owner) {
+        match self.grammar.program().owner(state) {
             Some(Owner::DistinctValues(distinct)) if distinct.equality == Equality::Bytes => distinct.scarce_after,
             _ => None,
         }

@@ -245,7 +245,7 @@ impl StackWalk {
             }
         };
         for head in live {
-            if let Some(Owner::DistinctValues(distinct)) = program.info(head.state).and_then(|info| info.owner) {
+            if let Some(Owner::DistinctValues(distinct)) = program.owner(head.state) {
                 all = all.or(next_value(*head, distinct, Position::Here));
             }
         }
@@ -335,9 +335,7 @@ impl StackWalk {
 
 /// Returns the bytes that some head of a configuration reads.
 fn bytes_read(program: &Program, live: &[Head]) -> ByteSet {
-    let of_head =
-        |head: &Head| program.place(head.state).map_or(ByteSet::EMPTY, |(linked, local)| linked.unit.bytes(local));
-    live.iter().fold(ByteSet::EMPTY, |all, head| all | of_head(head))
+    live.iter().fold(ByteSet::EMPTY, |all, head| all | program.bytes(head.state))
 }
 
 fn values_of(stacks: &Stacks) -> &DistinctValues {

@@ -49,7 +49,7 @@ pub(crate) use punctuation::Punctuation;
 use punctuation::{PunctuatedTokens, PunctuationBelow};
 pub(crate) use quoted::QuotedStrings;
 use regions::Regions;
-pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region};
+pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region, ascii_bytes, ascii_set};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -337,5 +337,29 @@ impl fmt::Debug for Vocab {
             .field("n_names", &self.names.len())
             .field("stop_tokens", &self.stop_tokens)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Rng;
+
+    #[test]
+    fn tokens_with_a_byte_are_those_that_contain_it() {
+        let mut rng = Rng::new(3);
+        for _ in 0..100 {
+            let token = |rng: &mut Rng| -> Vec<u8> {
+                let letters = if rng.below(3) == 0 { b"a,b\"" } else { b"abcd" };
+                (0..1 + rng.below(70)).map(|_| letters[rng.below(4)]).collect()
+            };
+            let tokens: Vec<Vec<u8>> = (0..1 + rng.below(40)).map(|_| token(&mut rng)).collect();
+            let vocab = Vocab::from_tokens(&tokens).unwrap();
+            let is_wanted = |byte: u8| matches!(byte, b',' | b'"');
+            let found: Vec<(TokenId, &[u8])> = vocab.tokens_with(is_wanted).collect();
+            let all = (0..).zip(tokens.iter().map(Vec::as_slice));
+            let wanted = all.filter(|(_, token)| token.iter().any(|&byte| is_wanted(byte)));
+            assert_eq!(found, wanted.collect::<Vec<_>>(), "{tokens:?}");
+        }
     }
 }

@@ -135,16 +135,11 @@ impl PunctuationBelow {
             }
             let (all, behind_quote) = core::mem::take(&mut from_depth[depth + 1]);
             of_nodes[node.index()] = (all, behind_quote);
-            let mut add = |(all, behind_quote): (Punctuation, Punctuation)| {
-                let from = &mut from_depth[depth];
-                *from = (from.0.or(all), from.1.or(behind_quote));
-            };
-            if !trie.tokens(node).is_empty() {
-                add(with_byte(trie.byte(node), Punctuation::NONE, Punctuation::NONE, true));
-            }
-            if trie.has_children(node) {
-                add(with_byte(trie.byte(node), all, behind_quote, false));
-            }
+            // What a token holds that ends here, those hold as well that go on.
+            let is_leaf = !trie.has_children(node);
+            let (all, behind_quote) = with_byte(trie.byte(node), all, behind_quote, is_leaf);
+            let from = &mut from_depth[depth];
+            *from = (from.0.or(all), from.1.or(behind_quote));
         }
         let mut found = PunctuationBelow { of_nodes: of_nodes.into(), root_children: Box::new([]) };
         found.root_children = trie

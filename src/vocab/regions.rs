@@ -23,7 +23,7 @@
 use super::marks::{Mark, Marks};
 use super::token::TokenId;
 use super::trie::{Trie, TrieNode};
-use crate::util::{Utf8State, bit_row};
+use crate::util::{ByteSet, Utf8State, bit_row};
 use ahash::AHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -53,7 +53,22 @@ pub(crate) enum NonAscii {
     AllButSeparators,
 }
 
+/// Returns the characters of ASCII for which a test holds, as bits.
+pub(crate) fn ascii_set(is_one: impl FnMut(&u8) -> bool) -> u128 {
+    (0..128u8).filter(is_one).fold(0, |set, byte| set | 1 << byte)
+}
+
+/// Returns the characters of a set of ASCII, ascending.
+pub(crate) fn ascii_bytes(set: u128) -> impl Iterator<Item = u8> {
+    (0..128u8).filter(move |&byte| set >> byte & 1 == 1)
+}
+
 impl Alphabet {
+    /// Returns the bytes with which characters of the set begin.
+    pub fn first_bytes(&self) -> ByteSet {
+        (0..=255).filter(|&byte| self.begins(byte)).collect()
+    }
+
     /// Returns whether a character of the set begins with a byte.
     pub fn begins(&self, byte: u8) -> bool {
         if byte < 0x80 {

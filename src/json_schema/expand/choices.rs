@@ -29,7 +29,7 @@ impl Expander<'_> {
                     return Ok(Outcome::Dead);
                 }
             }
-            if !self.settle(partial)? {
+            if !self.simplify_obligations(partial)? {
                 return Ok(Outcome::Dead);
             }
             if !partial.goals.is_empty() {

@@ -191,7 +191,7 @@ impl Expander<'_> {
     }
 
     /// Simplifies the clauses by what is known now; returns whether all can hold. A clause of a single witness becomes a goal.
-    pub(super) fn settle(&mut self, partial: &mut Partial) -> Expanded<bool> {
+    pub(super) fn simplify_obligations(&mut self, partial: &mut Partial) -> Expanded<bool> {
         let Shape::Object(object) = &mut partial.shape else { return Ok(true) };
         let mut obligations = Vec::with_capacity(object.obligations.len());
         let mut goals = Vec::new();

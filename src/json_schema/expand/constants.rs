@@ -8,7 +8,7 @@ use super::finite::Constant;
 use super::*;
 
 /// Constants with the same keys, and the same values but under one key.
-struct Family {
+struct ConstantsBesideKey {
     values: Vec<ValueId>,
     /// The key whose values differ, by its index among the sorted keys.
     place: usize,
@@ -103,7 +103,7 @@ impl Expander<'_> {
     /// Returns the goals of objects different from some constants.
     pub(super) fn other_objects(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Alternative> {
         let mut goals: Alternative = Vec::new();
-        for Family { values, place } in self.families(document, values)? {
+        for ConstantsBesideKey { values, place } in self.families(document, values)? {
             let denied = |value: ValueId| Member::value(document, value).negated();
             let [first, _, ..] = values[..] else {
                 goals.extend(values.iter().map(|&value| Goal::Member(denied(value), Frames::new())));
@@ -131,14 +131,14 @@ impl Expander<'_> {
     }
 
     /// Partitions constants into families, with one differing key for all constants of the same keys, chosen to make few families.
-    fn families(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Vec<Family>> {
+    fn families(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Vec<ConstantsBesideKey>> {
         let json = self.model.json(document);
         let mut families = Vec::new();
         let mut groups: Vec<Vec<(ValueId, Entries)>> = Vec::new();
         let mut by_names: HashMap<Vec<Arc<str>>, usize> = HashMap::new();
         for &value in values {
             let Some(entries) = entries(json, value).filter(|entries| !entries.is_empty()) else {
-                families.push(Family { values: vec![value], place: 0 });
+                families.push(ConstantsBesideKey { values: vec![value], place: 0 });
                 continue;
             };
             self.budget.spend(STEPS_PER_FACT * entries.len())?;
@@ -162,7 +162,7 @@ impl Expander<'_> {
                 }
             }
             let (place, by_others) = best.expect("objects of a group have keys");
-            families.extend(by_others.into_values().map(|values| Family { values, place }));
+            families.extend(by_others.into_values().map(|values| ConstantsBesideKey { values, place }));
         }
         families.sort_unstable_by_key(|family| family.values[0]);
         Ok(families)

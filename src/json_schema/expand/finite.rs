@@ -4,7 +4,7 @@
 //! branches can be compared with each other, and with what is known already, the constants that a member allows, and those that it
 //! requires under its keys, are collected once, across references and `allOf`. The sets are supersets: a member may allow less.
 
-use super::super::language::few_texts;
+use super::super::language::enumerate_strings;
 use super::*;
 use crate::json_schema::conjunction::ChoiceId;
 use crate::json_schema::model::{LogicKeyword, ObjectKeyword, ReferenceKeyword, StringKeyword, ValueKeyword};
@@ -94,15 +94,15 @@ pub(super) struct Finite {
 
 /// Necessary conditions on the objects that satisfy a member: the discriminators of `oneOf` and `anyOf`.
 #[derive(Default, Debug)]
-pub(super) struct Tags {
+pub(super) struct KeyConstants {
     pub required: HashSet<Arc<str>>,
     /// By key: a superset of its values, if they are finitely many.
     pub values: HashMap<Arc<str>, Rc<HashSet<Constant>>>,
 }
 
-impl Tags {
+impl KeyConstants {
     /// Returns whether no object satisfies both.
-    pub fn exclude(&self, other: &Tags) -> bool {
+    pub fn exclude(&self, other: &KeyConstants) -> bool {
         let (few, many) = if self.values.len() <= other.values.len() { (self, other) } else { (other, self) };
         few.values.iter().any(|(name, values)| {
             (self.required.contains(name) || other.required.contains(name))
@@ -140,8 +140,8 @@ impl Expander<'_> {
         finite.values.iter().all(Constant::is_scalar).then_some(finite.values.len())
     }
 
-    fn find_finite(&mut self, member: Member, n_deep: usize, n_looks_in_all: &mut usize) -> Option<Finite> {
-        if member.is_negated || n_deep > UNIONS_DEEP_MAX || *n_looks_in_all > LOOKS_IN_ALL_MAX {
+    fn find_finite(&mut self, member: Member, depth: usize, n_looks_in_all: &mut usize) -> Option<Finite> {
+        if member.is_negated || depth > UNIONS_DEEP_MAX || *n_looks_in_all > LOOKS_IN_ALL_MAX {
             return None;
         }
         // Shared as long as nothing is taken away: hundreds of properties may refer to one long list.
@@ -209,7 +209,7 @@ impl Expander<'_> {
                         let mut all = HashSet::new();
                         let branches = ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member });
                         let are_finite = branches.into_iter().all(|branch| {
-                            match self.find_finite(branch, n_deep + 1, n_looks_in_all) {
+                            match self.find_finite(branch, depth + 1, n_looks_in_all) {
                                 Some(finite) => {
                                     is_exact &= finite.is_exact;
                                     all.extend(finite.values.iter().cloned());
@@ -288,7 +288,7 @@ impl Expander<'_> {
     fn few_strings(&mut self, pattern: &str) -> Option<HashSet<Constant>> {
         // A pattern that can't be compiled is an error where it is needed.
         let language = self.languages.pattern(pattern, "pattern", self.limits).ok()?;
-        let texts = few_texts(self.languages.dfa(language), STRINGS_MAX)?;
+        let texts = enumerate_strings(self.languages.dfa(language), STRINGS_MAX)?;
         texts.iter().map(|text| Some(Constant::Text(core::str::from_utf8(text).ok()?.into()))).collect()
     }
 
@@ -347,8 +347,8 @@ impl Expander<'_> {
     }
 
     /// Returns the necessary conditions on the objects that satisfy a member.
-    pub(super) fn tags(&mut self, member: Member) -> Rc<Tags> {
-        if let Some(cached) = self.tags.get(&member) {
+    pub(super) fn key_constants(&mut self, member: Member) -> Rc<KeyConstants> {
+        if let Some(cached) = self.key_constants.get(&member) {
             return Rc::clone(cached);
         }
         let mut required = HashSet::new();
@@ -380,19 +380,19 @@ impl Expander<'_> {
         }
         let values =
             properties.into_iter().filter_map(|(name, members)| Some((name, self.allowed(&members)?))).collect();
-        let tags = Rc::new(Tags { required, values });
-        self.tags.insert(member, Rc::clone(&tags));
-        tags
+        let keys = Rc::new(KeyConstants { required, values });
+        self.key_constants.insert(member, Rc::clone(&keys));
+        keys
     }
 
     /// Returns whether objects of a shape visibly fail a member.
     pub(super) fn excludes(&mut self, object: &ObjectShape, member: Member) -> bool {
-        let tags = self.tags(member);
-        if tags.required.iter().any(|name| object.absent.contains(name)) {
+        let keys = self.key_constants(member);
+        if keys.required.iter().any(|name| object.absent.contains(name)) {
             return true;
         }
-        tags.values.iter().any(|(name, values)| {
-            (tags.required.contains(name) || object.required.contains(name))
+        keys.values.iter().any(|(name, values)| {
+            (keys.required.contains(name) || object.required.contains(name))
                 && object
                     .properties
                     .get(name)

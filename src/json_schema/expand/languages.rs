@@ -10,7 +10,7 @@ impl Expander<'_> {
     /// Makes languages of the choices of a string that wait, if there are several; returns whether some is a goal now.
     pub(super) fn join_languages(&mut self, partial: &mut Partial) -> Expanded<bool> {
         // A choice alone multiplies nothing. Questions are about small things.
-        if !matches!(partial.shape, Shape::String(_)) || partial.choices.len() < 2 || self.n_deep > 0 {
+        if !matches!(partial.shape, Shape::String(_)) || partial.choices.len() < 2 || self.question_depth > 0 {
             return Ok(false);
         }
         let mut has_joined = false;
@@ -42,9 +42,9 @@ impl Expander<'_> {
         let mut all: Vec<StringShape> = Vec::new();
         for goals in alternatives {
             let goals = goals.iter().rev().cloned().collect();
-            self.n_deep += 1;
+            self.question_depth += 1;
             let shapes = self.asking(|cx| cx.expand_goals(&[], goals, ValueKind::String, QUESTION_ALTERNATIVES_MAX));
-            self.n_deep -= 1;
+            self.question_depth -= 1;
             let shapes = match shapes {
                 (Ok(Some(shapes)), false) => shapes,
                 (Ok(_), _) | (Err(LowerError::Schema(_)), _) => return Ok(None),

@@ -68,13 +68,13 @@ pub(super) struct Expander<'a> {
     finite: HashMap<Member, Option<finite::Finite>>,
     /// By the value of an `enum`: its constants, if they can be compared.
     enums: HashMap<(DocumentId, ValueId), Option<Rc<HashSet<finite::Constant>>>>,
-    tags: HashMap<Member, Rc<finite::Tags>>,
+    key_constants: HashMap<Member, Rc<finite::KeyConstants>>,
     tests: HashMap<Member, Option<Rc<switch::Test>>>,
     /// By schema, computed on demand: a superset of the kinds of values that it allows.
     kinds: Vec<Option<u8>>,
     /// By schema: whether it may refer to itself at the same value.
     circular: Box<[bool]>,
-    n_deep: usize,
+    question_depth: usize,
     spare_goals: Vec<Vec<Goal>>,
     /// Alternatives tried so far.
     n_tried: usize,
@@ -120,11 +120,11 @@ impl<'a> Expander<'a> {
             empty: HashMap::new(),
             finite: HashMap::new(),
             enums: HashMap::new(),
-            tags: HashMap::new(),
+            key_constants: HashMap::new(),
             tests: HashMap::new(),
             kinds: vec![None; model.n_schemas()],
             circular: circular_schemas(model),
-            n_deep: 0,
+            question_depth: 0,
             spare_goals: Vec::new(),
             n_tried: 0,
             n_facts: 0,
@@ -215,7 +215,7 @@ impl<'a> Expander<'a> {
     ) -> Expanded<Option<Shapes>> {
         let mut done = Shapes::new();
         // By shape, once there may be several.
-        let mut prints: SmallVec<[u64; 1]> = SmallVec::new();
+        let mut fingerprints: SmallVec<[u64; 1]> = SmallVec::new();
         let mut next = Some(Partial::new(kind, goals));
         let mut forks: Vec<Fork> = Vec::new();
         let mut n_tried = 0;
@@ -242,12 +242,14 @@ impl<'a> Expander<'a> {
                         done.push(partial.shape);
                         break;
                     }
-                    let print = partial.shape.print();
-                    let is_known =
-                        prints.iter().zip(&done).any(|(&one, shape)| one == print && *shape == partial.shape);
+                    let fingerprint = partial.shape.fingerprint();
+                    let is_known = fingerprints
+                        .iter()
+                        .zip(&done)
+                        .any(|(&one, shape)| one == fingerprint && *shape == partial.shape);
                     if !is_known {
                         done.push(partial.shape);
-                        prints.push(print);
+                        fingerprints.push(fingerprint);
                     }
                 }
                 Outcome::Fork(alternatives) => {
@@ -270,7 +272,7 @@ impl<'a> Expander<'a> {
     fn count_facts(&mut self, members: &[Member], shape: &Shape) -> Expanded<()> {
         let (n_facts, limit) = (shape.n_facts(), self.limits.schema_facts_max);
         // Questions consider one shape after the other, and store none.
-        self.n_facts += if self.n_deep == 0 { n_facts } else { 0 };
+        self.n_facts += if self.question_depth == 0 { n_facts } else { 0 };
         if self.n_facts > limit || n_facts > limit {
             let error = SchemaError::too_much("schema_facts_max", self.n_facts.max(n_facts), limit);
             return Err(self.placed(members, error).into());

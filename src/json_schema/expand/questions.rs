@@ -29,7 +29,7 @@ impl Expander<'_> {
             return Ok(cached);
         }
         let is_disjoint = match kind {
-            ValueKind::Object if self.tags(a).exclude(&self.tags(b)) => true,
+            ValueKind::Object if self.key_constants(a).exclude(&self.key_constants(b)) => true,
             _ => self.are_never(&[a, b]) || self.are_surely_empty(&[a, b], kind, EMPTY_LEVELS)?,
         };
         self.disjoint.insert(key, is_disjoint);
@@ -38,13 +38,13 @@ impl Expander<'_> {
 
     /// Returns whether surely no value of a kind satisfies all members, by an examination of at most `n_levels` levels.
     fn are_surely_empty(&mut self, members: &[Member], kind: ValueKind, n_levels: usize) -> Expanded<bool> {
-        if self.n_deep >= QUESTIONS_DEEP_MAX {
+        if self.question_depth >= QUESTIONS_DEEP_MAX {
             return Ok(false);
         }
-        self.n_deep += 1;
+        self.question_depth += 1;
         // Without what is dropped there are more values.
         let (shapes, _) = self.asking(|cx| cx.expand(members, kind, QUESTION_ALTERNATIVES_MAX));
-        self.n_deep -= 1;
+        self.question_depth -= 1;
         // A member that can't be expanded is an error where it is needed, not in a test.
         let shapes = match shapes {
             Ok(Some(shapes)) => shapes,

@@ -249,8 +249,8 @@ impl Expander<'_> {
             found.push((Discriminator::Value, finite.values));
         }
         if kind == ValueKind::Object {
-            let tags = self.tags(branch);
-            let lists = tags.values.iter().filter(|(name, _)| !only_required || tags.required.contains(*name));
+            let keys = self.key_constants(branch);
+            let lists = keys.values.iter().filter(|(name, _)| !only_required || keys.required.contains(*name));
             found.extend(lists.map(|(name, values)| (Discriminator::Key(Arc::clone(name)), Rc::clone(values))));
         }
         found

@@ -59,7 +59,7 @@ fn n_prefix(shape: &ArrayShape) -> u64 {
 
 /// The state after some items: the position, the number of items as far as it matters, and the number that each `contains` has counted.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Seen {
+struct Progress {
     position: u64,
     n_items: u64,
     counts: Counts,
@@ -106,28 +106,28 @@ impl Plan<'_> {
     }
 
     /// Returns the state after one more item, and these counts.
-    fn after_item(&self, seen: &Seen, counts: &Counts) -> Seen {
+    fn after_item(&self, seen: &Progress, counts: &Counts) -> Progress {
         let n_items = match self.is_written && self.shape.max.is_none() {
             // All numbers from the minimum on are equivalent.
             true => (seen.n_items + 1).min(self.shape.min),
             false => seen.n_items + 1,
         };
-        Seen { position: (seen.position + 1).min(self.n_prefix), n_items, counts: counts.clone() }
+        Progress { position: (seen.position + 1).min(self.n_prefix), n_items, counts: counts.clone() }
     }
 }
 
 /// The automaton states drafted so far, by the state of the array after an item.
 #[derive(Default)]
 struct Places {
-    states: HashMap<Seen, u32>,
+    states: HashMap<Progress, u32>,
     /// Those that are not expanded yet.
-    pending: Vec<(Seen, u32)>,
+    pending: Vec<(Progress, u32)>,
     /// The variants of the next item, by what they depend on: the number of items makes no difference.
     variants: HashMap<(u64, Counts), Variants>,
 }
 
 impl Places {
-    fn after(&mut self, draft: &mut Draft, seen: Seen, distinct: Option<Distinct>) -> u32 {
+    fn after(&mut self, draft: &mut Draft, seen: Progress, distinct: Option<Distinct>) -> u32 {
         *self.states.entry(seen).or_insert_with_key(|seen| {
             let state = draft.state();
             draft.elements.extend(distinct.map(|distinct| (state, distinct)));
@@ -338,7 +338,7 @@ impl Lowerer<'_> {
             return Ok(());
         }
         let mut places = Places::default();
-        let none = Seen { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
+        let none = Progress { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         self.item(draft, &plan, &mut places, &before_first, &none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {
             self.check_written(keyword_of_places(&plan), places.states.len())?;
@@ -405,7 +405,7 @@ impl Lowerer<'_> {
         plan: &Plan<'_>,
         places: &mut Places,
         from: &From,
-        seen: &Seen,
+        seen: &Progress,
         depth: u32,
     ) -> Lowered<()> {
         let key = (seen.position, seen.counts.clone());

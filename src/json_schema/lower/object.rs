@@ -66,7 +66,7 @@ struct Groups {
 
 /// The state after some members.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Seen {
+struct Progress {
     /// The next name: names before it may not follow any more.
     next: u32,
     n_members: u64,
@@ -85,34 +85,34 @@ struct NextKey {
     others: OtherKeys,
 }
 
-/// A map from [`Seen`].
-struct BySeen<T> {
+/// A map from [`Progress`].
+struct ByProgress<T> {
     // Nearly always only the next name matters: those are a vector.
     by_next: Vec<Option<T>>,
-    others: HashMap<Seen, T>,
+    others: HashMap<Progress, T>,
 }
 
-impl<T> Default for BySeen<T> {
+impl<T> Default for ByProgress<T> {
     fn default() -> Self {
-        BySeen { by_next: Vec::new(), others: HashMap::new() }
+        ByProgress { by_next: Vec::new(), others: HashMap::new() }
     }
 }
 
-impl<T> BySeen<T> {
+impl<T> ByProgress<T> {
     fn clear(&mut self) {
         self.by_next.clear();
         self.others.clear();
     }
 
-    fn get(&self, seen: Seen) -> Option<&T> {
+    fn get(&self, seen: Progress) -> Option<&T> {
         match seen {
-            Seen { next, n_members: 0, met: 0 } => self.by_next.get(next as usize)?.as_ref(),
+            Progress { next, n_members: 0, met: 0 } => self.by_next.get(next as usize)?.as_ref(),
             _ => self.others.get(&seen),
         }
     }
 
-    fn insert(&mut self, seen: Seen, value: T) {
-        let Seen { next, n_members: 0, met: 0 } = seen else {
+    fn insert(&mut self, seen: Progress, value: T) {
+        let Progress { next, n_members: 0, met: 0 } = seen else {
             self.others.insert(seen, value);
             return;
         };
@@ -127,23 +127,23 @@ impl<T> BySeen<T> {
 #[derive(Default)]
 pub(super) struct Places {
     /// The states after a value.
-    after: BySeen<u32>,
+    after: ByProgress<u32>,
     n_after: usize,
-    pending: Vec<(Seen, u32)>,
+    pending: Vec<(Progress, u32)>,
     /// The keys that may follow.
-    keys: BySeen<NextKey>,
+    keys: ByProgress<NextKey>,
     /// The states within keys: a range of the sorted names, the bytes read, the state before the key.
-    nodes: HashMap<(u32, u32, u32, Seen), u32>,
+    nodes: HashMap<(u32, u32, u32, Progress), u32>,
     /// The states within keys with a prefix of one name only: by that name, as the next one.
-    suffixes: BySeen<u32>,
+    suffixes: ByProgress<u32>,
     groups: Groups,
     /// The states after the closing quote of a name: by that name, as the next one.
-    ends: BySeen<u32>,
+    ends: ByProgress<u32>,
     /// Groups whose next bytes are pending, with the number of bytes read and the state.
     open: Vec<(Group, u32, u32)>,
     /// The rules of other keys, and the states to which they return.
     other_keys: Vec<(NetRuleId, u32)>,
-    others: BySeen<OtherKeys>,
+    others: ByProgress<OtherKeys>,
     /// The rules of the keys of each class.
     class_rules: Vec<(NetRuleId, Option<u32>)>,
     /// The index of the draft's list of all names.
@@ -192,7 +192,7 @@ impl Lowerer<'_> {
         }
         let open = draft.state();
         draft.byte(&[0], b'{', open);
-        let none = Seen { next: 0, n_members: 0, met: 0 };
+        let none = Progress { next: 0, n_members: 0, met: 0 };
         let AfterOpen { before_close, before_first } = self.after_open(draft, open, depth)?;
         if plan.may_close(none) {
             draft.byte(&before_close, b'}', end);
@@ -233,7 +233,7 @@ impl Lowerer<'_> {
         plan: &Plan,
         places: &mut Places,
         from: &From,
-        seen: Seen,
+        seen: Progress,
         depth: u32,
     ) -> Lowered<()> {
         let next = match places.keys.get(seen) {
@@ -264,7 +264,7 @@ impl Lowerer<'_> {
         plan: &Plan,
         places: &mut Places,
         quoted: u32,
-        mut seen: Seen,
+        mut seen: Progress,
         depth: u32,
     ) -> Lowered<OtherKeys> {
         // Names may follow up to the next required one. Skipping a name can satisfy an obligation.
@@ -280,7 +280,7 @@ impl Lowerer<'_> {
             seen = passed;
         }
         // Other keys may follow when no required name is pending.
-        let past = Seen { next: n_names, ..seen };
+        let past = Progress { next: n_names, ..seen };
         if plan.classes.is_empty() {
             return Ok((0, 0));
         }
@@ -337,11 +337,11 @@ impl Lowerer<'_> {
         plan: &Plan,
         places: &mut Places,
         quoted: u32,
-        seen: Seen,
+        seen: Progress,
         depth: u32,
     ) -> Lowered<()> {
         let last = plan.rest(seen.next).next_stop;
-        let of_name = |name: u32| Seen { next: name, ..seen };
+        let of_name = |name: u32| Progress { next: name, ..seen };
         places.open.push((places.groups.all_names(plan), 0, quoted));
         while let Some((of, depth_in, state)) = places.open.pop() {
             let (begin, end) = match places.groups.ranges.get(&(of.low, depth_in)) {
@@ -377,7 +377,7 @@ impl Lowerer<'_> {
                     draft.text(&[target], rest, end);
                     continue;
                 }
-                let key = (group.low, depth_in + 1, first, Seen { next: 0, ..seen });
+                let key = (group.low, depth_in + 1, first, Progress { next: 0, ..seen });
                 let known = places.nodes.get(&key).copied();
                 let target = known.unwrap_or_else(|| draft.state());
                 draft.byte(&[state], byte, target);
@@ -416,15 +416,15 @@ impl Lowerer<'_> {
         plan: &Plan,
         places: &mut Places,
         name: u32,
-        seen: Seen,
+        seen: Progress,
         depth: u32,
     ) -> Lowered<u32> {
-        if let Some(&state) = places.ends.get(Seen { next: name, ..seen }) {
+        if let Some(&state) = places.ends.get(Progress { next: name, ..seen }) {
             return Ok(state);
         }
         let state = draft.state();
-        places.ends.insert(Seen { next: name, ..seen }, state);
-        let after = Seen { next: name + 1, ..seen };
+        places.ends.insert(Progress { next: name, ..seen }, state);
+        let after = Progress { next: name + 1, ..seen };
         self.member_value(draft, places, state, KeyIndex::Name(name), after, plan, depth)?;
         Ok(state)
     }
@@ -437,7 +437,7 @@ impl Lowerer<'_> {
         places: &mut Places,
         from: u32,
         key: KeyIndex,
-        seen: Seen,
+        seen: Progress,
         plan: &Plan,
         depth: u32,
     ) -> Lowered<()> {
@@ -448,7 +448,7 @@ impl Lowerer<'_> {
         for &(conjunction, met) in variants.iter() {
             let n_members = plan.n_members_after(seen.n_members);
             let Some(met) = plan.satisfied_after(key, seen.met | met) else { continue };
-            let after = Seen { n_members, met, ..seen };
+            let after = Progress { n_members, met, ..seen };
             let rule = self.value(conjunction, depth + 1, false)?;
             let target = match places.after.get(after) {
                 Some(&state) => state,
@@ -511,7 +511,7 @@ impl Lowerer<'_> {
     }
 
     /// Returns the variants of the value of a key; `seen` is the state after it, apart from obligations that the value satisfies.
-    fn variants(&mut self, plan: &Plan, places: &mut Places, key: KeyIndex, seen: Seen) -> Lowered<Variants> {
+    fn variants(&mut self, plan: &Plan, places: &mut Places, key: KeyIndex, seen: Progress) -> Lowered<Variants> {
         let content = match key {
             KeyIndex::Name(name) => {
                 plan.names[name as usize].content.as_ref().expect("names without values are left out")
@@ -699,7 +699,7 @@ impl Plan {
         Some(if is_declared { 0 } else { scarce_after as u32 })
     }
 
-    fn may_close(&self, seen: Seen) -> bool {
+    fn may_close(&self, seen: Progress) -> bool {
         let is_complete = self.rest(seen.next).next_required == self.names.len() as u32;
         let rest = self.rest(seen.next);
         let are_met = rest.are_later_met && rest.open & !(seen.met | rest.without) == 0;
@@ -712,9 +712,9 @@ impl Plan {
     }
 
     /// Returns the state after a name is skipped; `None` if an obligation can't be satisfied any more.
-    fn skip(&self, seen: Seen, name: u32) -> Option<Seen> {
+    fn skip(&self, seen: Progress, name: u32) -> Option<Progress> {
         let met = self.satisfied_after(KeyIndex::Name(name), seen.met | self.names[name as usize].without)?;
-        Some(Seen { next: name + 1, met, ..seen })
+        Some(Progress { next: name + 1, met, ..seen })
     }
 
     /// Returns those of the satisfied obligations that still matter after a key; `None` if one that had to be satisfied is not.
@@ -726,7 +726,7 @@ impl Plan {
         (closes & !met == 0).then_some(met & !closes)
     }
 
-    fn can_continue(&self, seen: Seen) -> bool {
+    fn can_continue(&self, seen: Progress) -> bool {
         (seen.next as usize) < self.names.len() || !self.classes.is_empty()
     }
 }

@@ -31,19 +31,19 @@ pub(super) fn is_list(set: &NumberSet) -> bool {
     Multiples::between(lower, upper, &step).is_some_and(|multiples| multiples.n <= MULTIPLES_MAX)
 }
 
-/// Returns the automaton of the plain texts of a set whose members are few multiples, fewer than `n_rests`, the states for each digit
+/// Returns the automaton of the plain texts of a set whose members are few multiples, fewer than `n_remainders`, the states for each digit
 /// otherwise; `None` for other sets.
 pub(super) fn language(
     set: &NumberSet,
     has_fractions: bool,
-    n_rests: u128,
+    n_remainders: u128,
     limits: &Limits,
     work: &mut Work<'_>,
 ) -> Result<Option<Dfa>, NumberError> {
     let (Some(lower), Some(upper)) = (&set.lower, &set.upper) else { return Ok(None) };
-    let Some(step) = set.step()?.filter(|_| n_rests > 1) else { return Ok(None) };
+    let Some(step) = set.step()?.filter(|_| n_remainders > 1) else { return Ok(None) };
     let Some(multiples) = Multiples::between(lower, upper, &step) else { return Ok(None) };
-    if multiples.n > MULTIPLES_MAX || multiples.n.unsigned_abs() > n_rests {
+    if multiples.n > MULTIPLES_MAX || multiples.n.unsigned_abs() > n_remainders {
         return Ok(None);
     }
     let Some(values) = (0..multiples.n).map(|k| multiples.get(k)).collect::<Option<Vec<_>>>() else { return Ok(None) };

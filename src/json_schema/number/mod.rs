@@ -367,7 +367,7 @@ impl NumberSet {
 
     /// Returns whether divisors make the automaton large and the members can't be listed.
     fn has_many_rests(&self) -> bool {
-        let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_rests() > RESTS_MAX);
+        let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_remainders() > REMAINDERS_MAX);
         !self.divisors.is_empty() && has_many() && !few::is_list(self)
     }
 
@@ -426,7 +426,7 @@ fn greatest_common_divisor(mut a: i128, mut b: i128) -> i128 {
 const DIVISOR_DIGITS_MAX: u32 = 37;
 
 /// Most remainders, for each number of digits, that become states of an automaton.
-const RESTS_MAX: u128 = 1 << 12;
+const REMAINDERS_MAX: u128 = 1 << 12;
 
 /// Most divisors of which the numbers of a set are no multiples.
 const NON_DIVISORS_MAX: usize = 16;

@@ -27,7 +27,7 @@ const FRACTION_MAX: i64 = 400;
 const NEVER: u128 = u128::MAX;
 
 /// By divisor: the remainder before the point, the target after it.
-pub(super) type Rests = SmallVec<[u128; 2]>;
+pub(super) type Remainders = SmallVec<[u128; 2]>;
 
 #[derive(Debug)]
 pub(super) struct Residues {
@@ -51,9 +51,9 @@ struct Divisor {
 #[derive(Debug, Default)]
 struct Classes {
     /// The representative, by the conditions on the digits to come.
-    by_word: HashMap<SmallVec<[u128; 4]>, u128>,
+    by_signature: HashMap<SmallVec<[u128; 4]>, u128>,
     /// The representative by remainder, for small divisors; [`UNKNOWN`] if it was not computed.
-    by_rest: Vec<u32>,
+    by_remainder: Vec<u32>,
 }
 
 /// Most remainders that are tabulated.
@@ -82,39 +82,41 @@ impl Residues {
     }
 
     /// Estimates the number of states for each number of digits; the estimate is never much too low.
-    pub fn n_rests(&self) -> u128 {
+    pub fn n_remainders(&self) -> u128 {
         let without = |modulus: u128, factor: u128| {
             core::iter::successors(Some(modulus), |m| m.is_multiple_of(factor).then(|| m / factor)).last().unwrap_or(1)
         };
         self.divisors.iter().fold(1, |n, divisor| n.saturating_mul(without(without(divisor.modulus, 2), 5)))
     }
 
-    pub fn start(&self) -> Rests {
+    pub fn start(&self) -> Remainders {
         self.divisors.iter().map(|_| 0).collect()
     }
 
     /// Adds a digit before the point.
-    pub fn whole(&self, rests: &Rests, digit: u8) -> Rests {
-        if rests.is_empty() {
-            return Rests::new();
+    pub fn whole(&self, remainders: &Remainders, digit: u8) -> Remainders {
+        if remainders.is_empty() {
+            return Remainders::new();
         }
-        let next = |(divisor, &rest): (&Divisor, &u128)| divisor.class(divisor.reduced(rest * 10 + u128::from(digit)));
-        self.divisors.iter().zip(rests).map(next).collect()
+        let next = |(divisor, &remainder): (&Divisor, &u128)| {
+            divisor.class(divisor.reduced(remainder * 10 + u128::from(digit)))
+        };
+        self.divisors.iter().zip(remainders).map(next).collect()
     }
 
     /// Returns the targets after the point, or at the end; `None` if they can't be met.
-    pub fn point(&self, rests: &Rests) -> Option<Rests> {
+    pub fn point(&self, remainders: &Remainders) -> Option<Remainders> {
         let targets = self
             .divisors
             .iter()
-            .zip(rests)
-            .map(|(divisor, &rest)| divisor.reached(divisor.missing(rest), divisor.n_fraction));
+            .zip(remainders)
+            .map(|(divisor, &remainder)| divisor.reached(divisor.missing(remainder), divisor.n_fraction));
         targets.collect()
     }
 
     /// Adds digit `n` after the point; returns `None` if the targets can't be met.
-    pub fn fraction(&self, n: i64, rests: &Rests, digit: u8) -> Option<Rests> {
-        let targets = self.divisors.iter().zip(rests).map(|(divisor, &target)| {
+    pub fn fraction(&self, n: i64, remainders: &Remainders, digit: u8) -> Option<Remainders> {
+        let targets = self.divisors.iter().zip(remainders).map(|(divisor, &target)| {
             let n_left = divisor.n_fraction - n - 1;
             match usize::try_from(n_left) {
                 _ if target == NEVER => Some(NEVER),
@@ -130,13 +132,13 @@ impl Residues {
     }
 
     /// Returns the number of digits after the point from which on it only matters whether a digit is zero.
-    pub fn n_fraction_max(&self, targets: &Rests) -> i64 {
+    pub fn n_fraction_max(&self, targets: &Remainders) -> i64 {
         let open = self.divisors.iter().zip(targets).filter(|(_, target)| **target != NEVER);
         open.map(|(divisor, _)| divisor.n_fraction).max().unwrap_or(0)
     }
 
     /// Returns whether a number with these targets may end.
-    pub fn is_end(&self, targets: &Rests) -> bool {
+    pub fn is_end(&self, targets: &Remainders) -> bool {
         self.divisors.iter().zip(targets).all(|(divisor, &target)| (target == 0) == divisor.is_multiple)
     }
 }
@@ -194,11 +196,11 @@ impl Divisor {
     }
 
     /// Returns the target of the digits after the point for a remainder.
-    fn missing(&self, rest: u128) -> u128 {
+    fn missing(&self, remainder: u128) -> u128 {
         let power = self.powers[self.n_fraction as usize];
-        let shifted = match rest.checked_mul(power) {
+        let shifted = match remainder.checked_mul(power) {
             Some(product) => self.reduced(product),
-            None => (0..self.n_fraction).fold(rest, |rest, _| rest * 10 % self.modulus),
+            None => (0..self.n_fraction).fold(remainder, |remainder, _| remainder * 10 % self.modulus),
         };
         self.reduced(self.modulus - shifted)
     }
@@ -212,32 +214,32 @@ impl Divisor {
     }
 
     /// Returns the representative of a remainder.
-    fn class(&self, rest: u128) -> u128 {
-        let Some(classes) = &self.classes else { return rest };
+    fn class(&self, remainder: u128) -> u128 {
+        let Some(classes) = &self.classes else { return remainder };
         let mut classes = classes.borrow_mut();
         if self.modulus > LISTED_MAX {
-            return *classes.by_word.entry(self.word(rest)).or_insert(rest);
+            return *classes.by_signature.entry(self.signature(remainder)).or_insert(remainder);
         }
-        if classes.by_rest.is_empty() {
-            classes.by_rest = vec![UNKNOWN; self.modulus as usize];
+        if classes.by_remainder.is_empty() {
+            classes.by_remainder = vec![UNKNOWN; self.modulus as usize];
         }
-        if classes.by_rest[rest as usize] == UNKNOWN {
-            let class = *classes.by_word.entry(self.word(rest)).or_insert(rest);
-            classes.by_rest[rest as usize] = class as u32;
+        if classes.by_remainder[remainder as usize] == UNKNOWN {
+            let class = *classes.by_signature.entry(self.signature(remainder)).or_insert(remainder);
+            classes.by_remainder[remainder as usize] = class as u32;
         }
-        u128::from(classes.by_rest[rest as usize])
+        u128::from(classes.by_remainder[remainder as usize])
     }
 
     /// Returns the conditions of a remainder on the digits to come.
-    fn word(&self, rest: u128) -> SmallVec<[u128; 4]> {
-        let mut said: SmallVec<[u128; 4]> = SmallVec::new();
+    fn signature(&self, remainder: u128) -> SmallVec<[u128; 4]> {
+        let mut conditions: SmallVec<[u128; 4]> = SmallVec::new();
         let mut n_digits = self.n_fraction;
-        let mut missing = self.missing(rest);
+        let mut missing = self.missing(remainder);
         loop {
             let power = 10_u128.checked_pow(n_digits as u32);
-            said.push(if power.is_some_and(|power| missing >= power) { NEVER } else { missing });
+            conditions.push(if power.is_some_and(|power| missing >= power) { NEVER } else { missing });
             if power.is_none_or(|power| power >= self.modulus) {
-                return said;
+                return conditions;
             }
             n_digits += 1;
             missing = self.reduced(missing * 10);

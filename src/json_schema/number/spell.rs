@@ -5,7 +5,7 @@
 //! combinations are reachable; the automaton is minimized at the end.
 
 use super::exponent::Exponent;
-use super::residue::{Residues, Rests};
+use super::residue::{Remainders, Residues};
 use super::side::{Side, Tie};
 use super::{NumberError, NumberSet, NumberSpelling, few};
 use crate::Limits;
@@ -38,7 +38,7 @@ struct Whole {
     /// `None` if no plain number with this prefix is within the bounds.
     tie: Option<Tie>,
     mantissa: Mantissa,
-    rests: Rests,
+    remainders: Remainders,
 }
 
 /// After the point.
@@ -50,7 +50,7 @@ struct Fraction {
     has_digit: bool,
     tie: Option<Tie>,
     mantissa: Mantissa,
-    rests: Rests,
+    remainders: Remainders,
 }
 
 /// The mantissa to which an exponent would apply.
@@ -100,7 +100,7 @@ pub(super) fn language(
         Some(true) => Digits::None,
         _ => Digits::All,
     };
-    if let Some(dfa) = few::language(set, fractions != Digits::None, residues.n_rests(), limits, work)? {
+    if let Some(dfa) = few::language(set, fractions != Digits::None, residues.n_remainders(), limits, work)? {
         return Ok(dfa);
     }
     let speller = Speller {
@@ -167,8 +167,8 @@ impl Speller {
                 _ => side.mantissa_start(digit).map_or(Mantissa::None, Mantissa::Digits),
             };
             let tie = if digit == 0 { Some(side.start()) } else { side.whole(0, side.start(), digit) };
-            let rests = self.residues.whole(&self.residues.start(), digit);
-            let whole = Whole { side: number, n: i64::from(digit > 0), tie, mantissa, rests };
+            let remainders = self.residues.whole(&self.residues.start(), digit);
+            let whole = Whole { side: number, n: i64::from(digit > 0), tie, mantissa, remainders };
             push_digit(digit, is_viable(tie, mantissa).then_some(Place::Whole(whole)), edges);
         }
     }
@@ -176,14 +176,14 @@ impl Speller {
     fn step_whole(&self, whole: &Whole, edges: &mut Edges) -> bool {
         let side = self.side(whole.side).expect("the number has a side");
         let tie = whole.tie.and_then(|tie| side.whole_end(whole.n, tie));
-        let rests = self.residues.point(&whole.rests);
+        let remainders = self.residues.point(&whole.remainders);
         let fraction = Fraction {
             side: whole.side,
             n: 0,
             has_digit: false,
-            tie: tie.filter(|_| rests.is_some()),
+            tie: tie.filter(|_| remainders.is_some()),
             mantissa: whole.mantissa,
-            rests: rests.unwrap_or_default(),
+            remainders: remainders.unwrap_or_default(),
         };
         if self.fractions != Digits::None {
             let is_viable = is_viable(fraction.tie, fraction.mantissa);
@@ -196,7 +196,7 @@ impl Speller {
                     n: (whole.n + 1).min(side.n_whole_max()),
                     tie: whole.tie.and_then(|tie| side.whole(whole.n, tie, digit)),
                     mantissa: if whole.mantissa == Mantissa::Any { Mantissa::Any } else { Mantissa::None },
-                    rests: self.residues.whole(&whole.rests, digit),
+                    remainders: self.residues.whole(&whole.remainders, digit),
                 };
                 push_digit(digit, is_viable(longer.tie, longer.mantissa).then_some(Place::Whole(longer)), edges);
             }
@@ -208,19 +208,19 @@ impl Speller {
     fn step_fraction(&self, fraction: &Fraction, edges: &mut Edges) -> bool {
         let side = self.side(fraction.side).expect("the number has a side");
         for digit in 0..=if self.fractions == Digits::All { 9 } else { 0 } {
-            let rests = self.residues.fraction(fraction.n, &fraction.rests, digit);
+            let remainders = self.residues.fraction(fraction.n, &fraction.remainders, digit);
             let tie = fraction.tie.and_then(|tie| side.fraction(fraction.n, tie, digit));
             let longer = Fraction {
                 side: fraction.side,
                 n: fraction.n + 1,
                 has_digit: true,
-                tie: tie.filter(|_| rests.is_some()),
+                tie: tie.filter(|_| remainders.is_some()),
                 mantissa: match fraction.mantissa {
                     Mantissa::Zero if digit > 0 => Mantissa::None,
                     Mantissa::Digits(tie) => Mantissa::Digits(side.mantissa(fraction.n + 1, tie, digit)),
                     mantissa => mantissa,
                 },
-                rests: rests.unwrap_or_default(),
+                remainders: remainders.unwrap_or_default(),
             };
             let is_viable = is_viable(longer.tie, longer.mantissa);
             push_digit(digit, is_viable.then(|| Place::Fraction(self.reduced(longer))), edges);
@@ -235,8 +235,9 @@ impl Speller {
     /// Caps the number of digits at the greatest number that is distinguished.
     fn reduced(&self, mut fraction: Fraction) -> Fraction {
         let side = self.side(fraction.side).expect("the number has a side");
-        let plain =
-            fraction.tie.map_or(0, |tie| side.n_fraction_max(tie).max(self.residues.n_fraction_max(&fraction.rests)));
+        let plain = fraction
+            .tie
+            .map_or(0, |tie| side.n_fraction_max(tie).max(self.residues.n_fraction_max(&fraction.remainders)));
         let mantissa = match fraction.mantissa {
             Mantissa::Digits(tie) => side.n_mantissa_max(tie) - 1,
             _ => 0,
@@ -246,7 +247,7 @@ impl Speller {
     }
 
     fn is_end(&self, side: &Side, fraction: &Fraction) -> bool {
-        fraction.tie.is_some_and(|tie| side.is_end(fraction.n, tie)) && self.residues.is_end(&fraction.rests)
+        fraction.tie.is_some_and(|tie| side.is_end(fraction.n, tie)) && self.residues.is_end(&fraction.remainders)
     }
 
     fn push_exponent_sign(&self, side: u8, mantissa: Mantissa, n_digits: i64, edges: &mut Edges) {

@@ -21,15 +21,15 @@ struct Position {
 
 /// The state after some items: the values used, which tell their number, and how many each `contains` has counted.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Used {
+struct Progress {
     values: u32,
     counts: Counts,
 }
 
-impl Used {
+impl Progress {
     /// Returns the state after another value, given by its bit; nothing if it counts where no more may.
-    fn after(&self, bit: u32, position: &Position, shape: &ArrayShape) -> Option<Used> {
-        let mut after = Used { values: self.values | bit, counts: self.counts.clone() };
+    fn after(&self, bit: u32, position: &Position, shape: &ArrayShape) -> Option<Progress> {
+        let mut after = Progress { values: self.values | bit, counts: self.counts.clone() };
         for (index, count) in shape.counts.iter().enumerate() {
             if position.counted[index] & bit != 0 {
                 let n = after.counts[index] + 1;
@@ -79,15 +79,15 @@ impl Lowerer<'_> {
         let open = draft.state();
         draft.byte(&[0], b'[', open);
         let AfterOpen { before_close, before_first } = self.after_open(draft, open, depth)?;
-        let none = Used { values: 0, counts: shape.counts.iter().map(|_| 0).collect() };
+        let none = Progress { values: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         if none.is_enough(shape) {
             draft.byte(&before_close, b']', end);
         }
         if shape.max == Some(0) {
             return Ok(());
         }
-        let mut states: HashMap<Used, u32> = HashMap::new();
-        let mut pending: Vec<(Used, Option<u32>)> = vec![(none, None)];
+        let mut states: HashMap<Progress, u32> = HashMap::new();
+        let mut pending: Vec<(Progress, Option<u32>)> = vec![(none, None)];
         while let Some((used, state)) = pending.pop() {
             self.check_written("uniqueItems", states.len())?;
             let n_items = used.values.count_ones();

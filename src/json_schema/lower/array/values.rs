@@ -5,9 +5,9 @@
 
 use super::super::text::{Divisors, has_finite_end, spelled_key};
 use super::super::{LowerError, Lowered, Lowerer};
-use super::{Plan, Seen, VALUES_MAX, n_prefix};
+use super::{Plan, Progress, VALUES_MAX, n_prefix};
 use crate::json_schema::conjunction::{ConjunctionId, Members};
-use crate::json_schema::language::few_texts;
+use crate::json_schema::language::enumerate_strings;
 use crate::json_schema::shape::{ArrayShape, NumberShape, ObjectShape, Shape, ValueKind};
 
 /// Most values and prefixes of values that one enumeration visits.
@@ -225,7 +225,7 @@ impl Lowerer<'_> {
                 let (dfa, registers) = self.number_texts(&numbers, true, divisors)?;
                 others.is_finite |= has_finite_end(&dfa);
                 others.is_some |= !registers.is_empty();
-                match few_texts(&dfa, VALUES_MAX) {
+                match enumerate_strings(&dfa, VALUES_MAX) {
                     Some(few) => texts.extend(few),
                     None => (others.is_some, others.is_endless) = (true, true),
                 }
@@ -235,7 +235,7 @@ impl Lowerer<'_> {
                     let Shape::String(string) = shape else { continue };
                     let dfa = self.expander.languages.of_shape(string, true, self.limits)?;
                     others.is_finite |= has_finite_end(&dfa);
-                    match few_texts(&dfa, VALUES_MAX) {
+                    match enumerate_strings(&dfa, VALUES_MAX) {
                         None => (others.is_some, others.is_endless) = (true, true),
                         Some(few) => texts.extend(few.iter().filter_map(|text| {
                             let text = core::str::from_utf8(text).ok()?;
@@ -261,8 +261,8 @@ impl Lowerer<'_> {
             return Ok(false);
         }
         let plan = Plan { shape, n_prefix: n_prefix(shape), is_written: true, unique: None };
-        let none = Seen { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
-        let mut open: Vec<(Vec<Vec<u8>>, Seen)> = vec![(Vec::new(), none)];
+        let none = Progress { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
+        let mut open: Vec<(Vec<Vec<u8>>, Progress)> = vec![(Vec::new(), none)];
         while let Some((items, seen)) = open.pop() {
             if few.is_over(texts, open.len()) {
                 return Ok(false);

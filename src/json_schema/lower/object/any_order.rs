@@ -12,7 +12,7 @@
 use super::super::draft::Draft;
 use super::super::white_space::{AfterOpen, From};
 use super::super::{Lowered, Lowerer, STEPS_PER_EDGE};
-use super::{KeyIndex, Places, Plan, Seen};
+use super::{KeyIndex, Places, Plan, Progress};
 use crate::json_schema::error::SchemaError;
 use crate::pass::{Label, NetRuleId};
 use hashbrown::HashMap;
@@ -22,7 +22,7 @@ const NAME_BITS_MAX: usize = 20;
 
 /// The state after some members.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Came {
+struct KeysSoFar {
     /// The names that came, by place among those that may come.
     names: u32,
     /// The number of members as far as it matters.
@@ -39,8 +39,8 @@ struct Sets<'a> {
     names: Vec<u32>,
     required: u32,
     /// The states after a value.
-    after: HashMap<Came, u32>,
-    pending: Vec<(Came, u32)>,
+    after: HashMap<KeysSoFar, u32>,
+    pending: Vec<(KeysSoFar, u32)>,
     /// The rules of what is left of a name, by its place and the bytes before.
     rests: HashMap<(usize, usize), NetRuleId>,
 }
@@ -60,7 +60,7 @@ impl Lowerer<'_> {
         let mut sets = Sets { plan, depth, names, required, after, pending: Vec::new(), rests };
         let open = draft.state();
         draft.byte(&[0], b'{', open);
-        let none = Came { names: 0, n_members: 0, met: 0 };
+        let none = KeysSoFar { names: 0, n_members: 0, met: 0 };
         let AfterOpen { before_close, before_first } = self.after_open(draft, open, depth)?;
         if sets.may_close(none) {
             draft.byte(&before_close, b'}', end);
@@ -68,17 +68,17 @@ impl Lowerer<'_> {
         let mut places = self.workspace.places();
         self.next_key(draft, &mut sets, &mut places, none, |_, _| Ok(before_first.clone()))?;
         let mut n_counted = draft.n_states() + draft.n_edges();
-        while let Some((came, state)) = sets.pending.pop() {
+        while let Some((so_far, state)) = sets.pending.pop() {
             let n_drafted = draft.n_states() + draft.n_edges();
             self.budget.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
             n_counted = n_drafted;
             self.check_written("properties", sets.after.len())?;
             let from = self.after_element(draft, state)?;
-            if sets.may_close(came) {
+            if sets.may_close(so_far) {
                 let close = self.before_close(draft, from.clone(), depth)?;
                 draft.byte(&close, b'}', end);
             }
-            self.next_key(draft, &mut sets, &mut places, came, |lowerer, draft| lowerer.comma(draft, &from, depth))?;
+            self.next_key(draft, &mut sets, &mut places, so_far, |lowerer, draft| lowerer.comma(draft, &from, depth))?;
         }
         self.workspace.take_back_places(places);
         Ok(())
@@ -90,13 +90,13 @@ impl Lowerer<'_> {
         draft: &mut Draft,
         sets: &mut Sets<'_>,
         places: &mut Places,
-        came: Came,
+        so_far: KeysSoFar,
         before: impl FnOnce(&mut Self, &mut Draft) -> Lowered<From>,
     ) -> Lowered<()> {
-        let n_missing = u64::from((sets.required & !came.names).count_ones());
-        let room = sets.plan.max.map_or(u64::MAX, |max| max.saturating_sub(came.n_members));
+        let n_missing = u64::from((sets.required & !so_far.names).count_ones());
+        let room = sets.plan.max.map_or(u64::MAX, |max| max.saturating_sub(so_far.n_members));
         // Where only the required names have room, nothing else may come.
-        let may_come = if n_missing >= room { sets.required & !came.names } else { !came.names };
+        let may_come = if n_missing >= room { sets.required & !so_far.names } else { !so_far.names };
         let next: Vec<usize> = (0..sets.names.len()).filter(|place| may_come >> place & 1 == 1).collect();
         let n_classes = if n_missing >= room { 0 } else { sets.plan.classes.len() };
         if n_missing > room || (next.is_empty() && n_classes == 0) {
@@ -106,7 +106,7 @@ impl Lowerer<'_> {
         for index in 0..n_classes {
             let (rule, closed) = self.class_key(draft, sets.plan, places, index)?;
             from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), closed));
-            self.value_in_any_order(draft, sets, places, closed, KeyIndex::Class(index as u32), came)?;
+            self.value_in_any_order(draft, sets, places, closed, KeyIndex::Class(index as u32), so_far)?;
         }
         if next.is_empty() {
             return Ok(());
@@ -124,7 +124,7 @@ impl Lowerer<'_> {
                     at += 1;
                 }
                 if at == first + 1 {
-                    self.rest_of_name(draft, sets, places, (next[first], n_read), state, came)?;
+                    self.rest_of_name(draft, sets, places, (next[first], n_read), state, so_far)?;
                     continue;
                 }
                 let target = draft.state();
@@ -143,11 +143,11 @@ impl Lowerer<'_> {
         places: &mut Places,
         (place, n_read): (usize, usize),
         from: u32,
-        came: Came,
+        so_far: KeysSoFar,
     ) -> Lowered<()> {
         let name = sets.names[place];
         let content = sets.plan.names[name as usize].content.as_ref().expect("names without values never come");
-        let came = Came { names: came.names | 1 << place, ..came };
+        let so_far = KeysSoFar { names: so_far.names | 1 << place, ..so_far };
         let is_always_same = content.met.is_empty();
         let rule = match sets.rests.get(&(place, n_read)) {
             Some(&rule) => rule,
@@ -170,16 +170,17 @@ impl Lowerer<'_> {
             }
         };
         if is_always_same {
-            let after = sets.after(draft, Came { n_members: sets.plan.n_members_after(came.n_members), ..came });
+            let after =
+                sets.after(draft, KeysSoFar { n_members: sets.plan.n_members_after(so_far.n_members), ..so_far });
             draft.edge(from, Label::Call(rule), after);
             return Ok(());
         }
         let closed = draft.state();
         draft.edge(from, Label::Call(rule), closed);
-        self.value_in_any_order(draft, sets, places, closed, KeyIndex::Name(name), came)
+        self.value_in_any_order(draft, sets, places, closed, KeyIndex::Name(name), so_far)
     }
 
-    /// Adds a colon and a value; `came` is the state after it, apart from the count and the obligations that the value satisfies.
+    /// Adds a colon and a value; `so_far` is the state after it, apart from the count and the obligations that the value satisfies.
     fn value_in_any_order(
         &mut self,
         draft: &mut Draft,
@@ -187,15 +188,15 @@ impl Lowerer<'_> {
         places: &mut Places,
         from: u32,
         key: KeyIndex,
-        came: Came,
+        so_far: KeysSoFar,
     ) -> Lowered<()> {
-        let n_members = sets.plan.n_members_after(came.n_members);
-        let seen = Seen { next: 0, n_members, met: came.met };
+        let n_members = sets.plan.n_members_after(so_far.n_members);
+        let seen = Progress { next: 0, n_members, met: so_far.met };
         let variants = self.variants(sets.plan, places, key, seen)?;
         if let [(conjunction, met)] = variants[..] {
             let value = self.value(conjunction, sets.depth + 1, false)?;
             let member = self.member(value, sets.depth)?;
-            let after = sets.after(draft, Came { n_members, met: came.met | met, ..came });
+            let after = sets.after(draft, KeysSoFar { n_members, met: so_far.met | met, ..so_far });
             draft.edge(from, Label::Call(member), after);
             return Ok(());
         }
@@ -203,7 +204,7 @@ impl Lowerer<'_> {
         let colon = self.colon(draft, from, sets.depth)?;
         for &(conjunction, met) in &variants {
             let value = self.value(conjunction, sets.depth + 1, false)?;
-            let after = sets.after(draft, Came { n_members, met: came.met | met, ..came });
+            let after = sets.after(draft, KeysSoFar { n_members, met: so_far.met | met, ..so_far });
             colon.iter().for_each(|&from| draft.edge(from, Label::Call(value), after));
         }
         Ok(())
@@ -217,24 +218,24 @@ impl Sets<'_> {
     }
 
     /// Returns the state after some members.
-    fn after(&mut self, draft: &mut Draft, came: Came) -> u32 {
-        *self.after.entry(came).or_insert_with(|| {
+    fn after(&mut self, draft: &mut Draft, so_far: KeysSoFar) -> u32 {
+        *self.after.entry(so_far).or_insert_with(|| {
             let state = draft.state();
-            self.pending.push((came, state));
+            self.pending.push((so_far, state));
             state
         })
     }
 
-    fn may_close(&self, came: Came) -> bool {
-        let mut met = came.met;
+    fn may_close(&self, so_far: KeysSoFar) -> bool {
+        let mut met = so_far.met;
         let mut is_there = vec![false; self.plan.names.len()];
         for (place, &name) in self.names.iter().enumerate() {
-            is_there[name as usize] = came.names >> place & 1 == 1;
+            is_there[name as usize] = so_far.names >> place & 1 == 1;
         }
         for (name, _) in self.plan.names.iter().zip(is_there).filter(|&(_, is_there)| !is_there) {
             met |= name.without;
         }
         let all = self.plan.rest(self.plan.names.len() as u32).open;
-        self.required & !came.names == 0 && came.n_members >= self.plan.min && all & !met == 0
+        self.required & !so_far.names == 0 && so_far.n_members >= self.plan.min && all & !met == 0
     }
 }

@@ -5,7 +5,7 @@ use super::super::{Lowered, Lowerer};
 use super::slots::{self, Chances};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::{few_texts, too_large, watched};
+use crate::json_schema::language::{enumerate_strings, too_large, watched};
 use crate::json_schema::shape::{Keys, LanguageId, NameMap, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::regular::{Dfa, Product, product_within};
 use hashbrown::HashMap;
@@ -183,7 +183,7 @@ impl Lowerer<'_> {
         let mut few: Vec<(usize, Vec<u8>, Content)> = Vec::new();
         classes.retain(|class| {
             let ClassKeys::In(keys) = &class.keys else { return true };
-            let Some(texts) = few_texts(keys, NAMED_MAX) else { return true };
+            let Some(texts) = enumerate_strings(keys, NAMED_MAX) else { return true };
             few.extend(texts.into_iter().map(|text| (self.first_pattern(shape, &text), text, class.content.clone())));
             false
         });

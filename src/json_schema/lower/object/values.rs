@@ -2,7 +2,7 @@
 
 use super::super::array::EnumerationBudget;
 use super::super::{Lowered, Lowerer};
-use super::{KeyIndex, Places, Seen};
+use super::{KeyIndex, Places, Progress};
 use crate::json_schema::shape::ObjectShape;
 
 impl Lowerer<'_> {
@@ -24,8 +24,8 @@ impl Lowerer<'_> {
             }
         }
         let mut places = Places::default();
-        let none = Seen { next: 0, n_members: 0, met: 0 };
-        let mut open: Vec<(Vec<u8>, Seen)> = vec![(Vec::new(), none)];
+        let none = Progress { next: 0, n_members: 0, met: 0 };
+        let mut open: Vec<(Vec<u8>, Progress)> = vec![(Vec::new(), none)];
         while let Some((members, seen)) = open.pop() {
             if few.is_over(texts, open.len()) {
                 return Ok(false);
@@ -44,13 +44,13 @@ impl Lowerer<'_> {
                         continue;
                     };
                     let key = [if members.is_empty() { &b"\""[..] } else { b",\"" }, &*name.spelled, b":"].concat();
-                    let after = Seen { next: index + 1, ..passed };
+                    let after = Progress { next: index + 1, ..passed };
                     for (conjunction, met) in self.variants(&plan, &mut places, KeyIndex::Name(index), after)? {
                         let n_members = plan.n_members_after(seen.n_members);
                         let Some(met) = plan.satisfied_after(KeyIndex::Name(index), after.met | met) else {
                             continue;
                         };
-                        let after = Seen { n_members, met, ..after };
+                        let after = Progress { n_members, met, ..after };
                         let Some(values) = self.few_values(conjunction, few)? else { return Ok(false) };
                         open.extend(values.iter().map(|value| ([&*members, &*key, value].concat(), after)));
                         if few.is_over(texts, open.len()) {
