@@ -217,16 +217,16 @@ impl<'a> Refinement<'a> {
     /// Begins with a block for each fingerprint.
     fn new(table: &'a Table, live: &'a [bool]) -> Self {
         let n = table.n_states();
-        let prints = fingerprints(table, live);
+        let fingerprints = fingerprints(table, live);
         // Whether a state accepts is told apart for certain: nothing compares it later.
-        let print = |state: u32| (table.accepting[state as usize], prints[state as usize]);
+        let key = |state: u32| (table.accepting[state as usize], fingerprints[state as usize]);
         let mut order: Vec<u32> = (0..n as u32).filter(|&state| live[state as usize]).collect();
-        order.sort_unstable_by_key(|&state| (print(state), state));
+        order.sort_unstable_by_key(|&state| (key(state), state));
         let mut place_of = vec![0; n];
         let mut block_of = vec![0; n];
         let mut blocks = Vec::new();
         let mut end = 0;
-        for states in order.chunk_by(|&a, &b| print(a) == print(b)) {
+        for states in order.chunk_by(|&a, &b| key(a) == key(b)) {
             let first = end;
             for &state in states {
                 place_of[state as usize] = end;

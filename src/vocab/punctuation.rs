@@ -127,12 +127,10 @@ impl PunctuationBelow {
     pub fn of(trie: &Trie) -> PunctuationBelow {
         let mut of_nodes = vec![(Punctuation::NONE, Punctuation::NONE); trie.n_nodes()];
         // By depth: what the nodes there hold with what is below them, as far as they have the same parent.
-        let mut from_depth = vec![(Punctuation::NONE, Punctuation::NONE); usize::from(trie.height(TrieNode::ROOT)) + 2];
+        let depth_max = trie.preorder(TrieNode::ROOT).map(|node| trie.depth(node)).max().unwrap_or(0);
+        let mut from_depth = vec![(Punctuation::NONE, Punctuation::NONE); usize::from(depth_max) + 2];
         for node in trie.preorder(TrieNode::ROOT).rev() {
             let depth = usize::from(trie.depth(node));
-            if from_depth.len() < depth + 2 {
-                from_depth.resize(depth + 2, (Punctuation::NONE, Punctuation::NONE));
-            }
             let (all, behind_quote) = core::mem::take(&mut from_depth[depth + 1]);
             of_nodes[node.index()] = (all, behind_quote);
             // What a token holds that ends here, those hold as well that go on.
