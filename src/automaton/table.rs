@@ -161,16 +161,16 @@ impl MoveTable {
                 Some(None) => {}
                 Some(Some((byte, target))) => {
                     is_alone[intervals.at(byte)] = true;
-                    fingerprint = fingerprint.wrapping_add(print(state << 8 | u64::from(byte), target));
+                    fingerprint = fingerprint.wrapping_add(fingerprint_of(state << 8 | u64::from(byte), target));
                 }
                 None => {
                     n_wide += 1;
                     for &(low, high, target) in row.bytes {
-                        let print = print(state, target);
+                        let own = fingerprint_of(state, target);
                         let (first, end) = (intervals.at(low), intervals.at(high) + 1);
-                        changes[first] = changes[first].wrapping_add(print);
+                        changes[first] = changes[first].wrapping_add(own);
                         if let Some(change) = changes.get_mut(end) {
-                            *change = change.wrapping_sub(print);
+                            *change = change.wrapping_sub(own);
                         }
                     }
                 }
@@ -184,7 +184,7 @@ impl MoveTable {
             fingerprint = mixed(fingerprint ^ sum);
             *column = of_column.of(sum);
         }
-        let mut n_columns = of_column.hasher.len();
+        let mut n_columns = of_column.fingerprints.len();
         let check = |n_columns: usize| {
             bounds.check_moves(n_listed.saturating_add(rows.len()).saturating_add(n_columns.saturating_mul(n_wide)))
         };
@@ -220,7 +220,7 @@ impl MoveTable {
         }
         let n_classes = usize::from(n_classes);
         let starts = ByteSet::from_words(intervals.is_start);
-        fingerprint = intervals.is_start.iter().fold(fingerprint, |print, word| mixed(print ^ word));
+        fingerprint = intervals.is_start.iter().fold(fingerprint, |all, word| mixed(all ^ word));
         Ok(MoveTable { fingerprint, n_classes, n_columns, of_bytes, starts, places, codes })
     }
 
@@ -367,14 +367,14 @@ impl MoveTable {
 
 /// Columns by their fingerprints.
 struct Columns {
-    hasher: SmallVec<[u64; 32]>,
+    fingerprints: SmallVec<[u64; 32]>,
     /// One more than the column, by some bits of the fingerprint or behind that.
     slots: [u16; Columns::N_SLOTS],
 }
 
 impl Default for Columns {
     fn default() -> Self {
-        Columns { hasher: SmallVec::new(), slots: [0; Columns::N_SLOTS] }
+        Columns { fingerprints: SmallVec::new(), slots: [0; Columns::N_SLOTS] }
     }
 }
 
@@ -383,16 +383,16 @@ impl Columns {
     const N_SLOTS: usize = 512;
 
     /// Returns the column of a fingerprint: the next one if it is new.
-    fn of(&mut self, print: u64) -> u8 {
-        let mut slot = print as usize % Self::N_SLOTS;
+    fn of(&mut self, fingerprint: u64) -> u8 {
+        let mut slot = fingerprint as usize % Self::N_SLOTS;
         loop {
             match self.slots[slot] {
                 0 => {
-                    self.hasher.push(print);
-                    self.slots[slot] = self.hasher.len() as u16;
-                    return (self.hasher.len() - 1) as u8;
+                    self.fingerprints.push(fingerprint);
+                    self.slots[slot] = self.fingerprints.len() as u16;
+                    return (self.fingerprints.len() - 1) as u8;
                 }
-                column if self.hasher[usize::from(column) - 1] == print => return (column - 1) as u8,
+                column if self.fingerprints[usize::from(column) - 1] == fingerprint => return (column - 1) as u8,
                 _ => slot = (slot + 1) % Self::N_SLOTS,
             }
         }
@@ -508,7 +508,7 @@ fn filled(
     Some((places.into(), codes.into()))
 }
 
-fn print(state: u64, target: Target) -> u64 {
+fn fingerprint_of(state: u64, target: Target) -> u64 {
     let target = match target {
         Target::State(state) => u64::from(state.0),
         Target::List(list) => u64::from(list.0) | 1 << 32,

@@ -64,7 +64,7 @@ impl Default for Config {
     }
 }
 
-/// Schemas of a grammar that are built before other threads help.
+/// Schemas of a grammar that are built before other threads help: if one tool of many was changed, the others are found in the cache, and a thread would start for nothing.
 const BUILT_ALONE_MAX: usize = 2;
 
 /// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.

@@ -131,7 +131,7 @@ impl<'a> Closure<'a> {
         if !self.graph.epsilons(state).is_empty() {
             return self.of([state]);
         }
-        // Most states within literals.
+        // Most states have none: those within literals.
         self.n_visits += 1;
         let is_kept = self.graph.is_live(state) && (state == self.accept || !self.graph.edges(state).is_empty());
         if is_kept { Subset::from_slice(&[state]) } else { Subset::new() }

@@ -55,10 +55,10 @@ impl Table {
     pub(super) fn minimize(&self, work: &mut Work<'_>) -> Result<Dfa, RegularError> {
         let before = Predecessors::new(self);
         let live = self.live(&before);
-        work.spend(FINGERPRINT_BYTES * self.edges.len())?;
         if !live.first().is_some_and(|&live| live) {
             return Ok(Dfa::default());
         }
+        work.spend(FINGERPRINT_BYTES * self.edges.len())?;
         let blocks = Refinement::new(self, &live).run(&before, work)?;
         Ok(self.number(&live, &blocks))
     }
@@ -189,8 +189,8 @@ const SUMS: [u64; 257] = {
     sums
 };
 
-/// Returns by state a number that says which texts of at most [`FINGERPRINT_BYTES`] bytes lead from it to acceptance, nearly always another one for other texts. It is the same
-/// however the bytes of an edge are cut into ranges. Dead states have 0.
+/// Returns by state a number that says which texts of at most [`FINGERPRINT_BYTES`] bytes can be read from it, and which of these lead to acceptance: nearly always another number for
+/// other texts. It is the same however the bytes of an edge are cut into ranges. Dead states have 0.
 fn fingerprints(table: &Table, live: &[bool]) -> Vec<u64> {
     const ACCEPTING: u64 = 2;
     let states = || 0..table.n_states() as u32;

@@ -39,7 +39,7 @@ impl Punctuation {
     /// An opening bracket.
     pub const OPEN: Punctuation = Punctuation(4096);
 
-    /// Tells whether a byte may be one of those by which tokens hold punctuation that few hold.
+    /// Tells whether a byte is one of those without which no token holds any of [`LISTED`].
     pub fn is_listed(byte: u8) -> bool {
         matches!(byte, b',' | b'"' | b'[')
     }
@@ -133,7 +133,7 @@ impl PunctuationBelow {
             let depth = usize::from(trie.depth(node));
             let (all, behind_quote) = core::mem::take(&mut from_depth[depth + 1]);
             of_nodes[node.index()] = (all, behind_quote);
-            // What a token holds that ends here, those hold as well that go on.
+            // A token that ends at an inner node adds nothing: what it holds, those hold as well that go on from it.
             let is_leaf = !trie.has_children(node);
             let (all, behind_quote) = with_byte(trie.byte(node), all, behind_quote, is_leaf);
             let from = &mut from_depth[depth];
@@ -272,7 +272,8 @@ mod tests {
     }
 
     fn listed(tokens: &[impl AsRef<[u8]>]) -> PunctuatedTokens {
-        PunctuatedTokens::of((0..).zip(tokens.iter().map(AsRef::as_ref)))
+        let tokens = (0..).zip(tokens.iter().map(AsRef::as_ref));
+        PunctuatedTokens::of(tokens.filter(|(_, bytes)| bytes.iter().any(|&byte| Punctuation::is_listed(byte))))
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8]
 }
 
 impl QuotedStrings {
-    /// Looks at the bytes of tokens, in the order of their numbers: those of `n_tokens` that have a quote.
+    /// Looks at the tokens that have a quote, in the order of their numbers, each with its bytes; the vocabulary has `n_tokens`.
     pub fn of<'a>(n_tokens: usize, tokens: impl Iterator<Item = (TokenId, &'a [u8])>) -> QuotedStrings {
         let mut found = QuotedStrings {
             holding: AHashMap::new(),

@@ -17,8 +17,8 @@
 //! A set consists of some ASCII characters and either none or all of the other characters, or all but U+2028 and U+2029. The trie is walked
 //! for loops over any other set.
 //!
-//! Cost: reading a byte per trie node ([`marks`](super::marks)) when a region is first needed, and copying its tokens; then a hash lookup. The vocabulary caches as many
-//! regions as fit in [`REGION_BYTES_MAX`].
+//! Cost: reading a byte per trie node (of its [`marks`](super::marks), which are made with the vocabulary) when a region is first needed, and copying its tokens; then a hash
+//! lookup. The vocabulary caches as many regions as fit in [`REGION_BYTES_MAX`].
 
 use super::marks::{Mark, Marks};
 use super::token::TokenId;

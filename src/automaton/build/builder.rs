@@ -243,8 +243,8 @@ impl<'a> Builder<'a> {
 /// Returns a number that different lists of moves have in common very rarely.
 fn fingerprint(seed: u64, moves: &[Move]) -> u64 {
     // A list is a few words, which a general hash takes a hundred steps for.
-    let add = |print: u64, place: &StateRef| mixed(print ^ (u64::from(place.slot) << 32 | u64::from(place.state.0)));
-    moves.iter().fold(seed, |print, one| add(one.pushes.iter().fold(print, add), &one.target))
+    let add = |all: u64, place: &StateRef| mixed(all ^ (u64::from(place.slot) << 32 | u64::from(place.state.0)));
+    moves.iter().fold(seed, |all, one| add(one.pushes.iter().fold(all, add), &one.target))
 }
 
 /// Returns how many of some edges read bytes: they come first.

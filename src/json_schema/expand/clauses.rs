@@ -190,7 +190,7 @@ impl Expander<'_> {
         Ok((all.len() <= 4 * CLAUSES_MAX).then_some(all))
     }
 
-    /// Simplifies the clauses by what is known now; returns whether all can hold. A clause of a single witness becomes a goal.
+    /// Simplifies the obligations of an object by what is known now; returns whether all can hold. A clause of a single witness becomes a goal.
     pub(super) fn simplify_obligations(&mut self, partial: &mut Partial) -> Expanded<bool> {
         let Shape::Object(object) = &mut partial.shape else { return Ok(true) };
         let mut obligations = Vec::with_capacity(object.obligations.len());

@@ -103,17 +103,19 @@ impl Expander<'_> {
     /// Returns the goals of objects different from some constants.
     pub(super) fn other_objects(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Alternative> {
         let mut goals: Alternative = Vec::new();
-        for ConstantsBesideKey { values, place } in self.families(document, values)? {
+        for ConstantsBesideKey { values, place } in self.partition(document, values)? {
             let denied = |value: ValueId| Member::value(document, value).negated();
             let [first, _, ..] = values[..] else {
                 goals.extend(values.iter().map(|&value| Goal::Member(denied(value), Frames::new())));
                 continue;
             };
             let json = self.model.json(document);
-            let Some(entries) = entries(json, first) else { unreachable!("families are made of entries") };
+            let Some(entries) = entries(json, first) else {
+                unreachable!("constants are of objects whose entries are known")
+            };
             let mut of = Vec::with_capacity(values.len());
             for &value in &values {
-                let value = json.member(value, &entries[place].0).expect("the family has the same keys");
+                let value = json.member(value, &entries[place].0).expect("all of them have the same keys");
                 of.push(self.conjunctions.intern(self.model, [Member::value(document, value)]));
             }
             let differing = self.conjunctions.choice(of).negated();
@@ -130,15 +132,15 @@ impl Expander<'_> {
         Ok(goals)
     }
 
-    /// Partitions constants into families, with one differing key for all constants of the same keys, chosen to make few families.
-    fn families(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Vec<ConstantsBesideKey>> {
+    /// Partitions constants into [`ConstantsBesideKey`], with one differing key for all constants of the same keys, chosen to make few parts.
+    fn partition(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Vec<ConstantsBesideKey>> {
         let json = self.model.json(document);
-        let mut families = Vec::new();
+        let mut parts = Vec::new();
         let mut groups: Vec<Vec<(ValueId, Entries)>> = Vec::new();
         let mut by_names: HashMap<Vec<Arc<str>>, usize> = HashMap::new();
         for &value in values {
             let Some(entries) = entries(json, value).filter(|entries| !entries.is_empty()) else {
-                families.push(ConstantsBesideKey { values: vec![value], place: 0 });
+                parts.push(ConstantsBesideKey { values: vec![value], place: 0 });
                 continue;
             };
             self.budget.spend(STEPS_PER_FACT * entries.len())?;
@@ -162,10 +164,10 @@ impl Expander<'_> {
                 }
             }
             let (place, by_others) = best.expect("objects of a group have keys");
-            families.extend(by_others.into_values().map(|values| ConstantsBesideKey { values, place }));
+            parts.extend(by_others.into_values().map(|values| ConstantsBesideKey { values, place }));
         }
-        families.sort_unstable_by_key(|family| family.values[0]);
-        Ok(families)
+        parts.sort_unstable_by_key(|part| part.values[0]);
+        Ok(parts)
     }
 }
 

@@ -316,7 +316,7 @@ impl Walk {
         open.push(0);
         while let Some(mut state) = open.pop() {
             states.push(state);
-            // Along a key or a constant nothing has to wait.
+            // Most states, those within keys and constants, have one edge: what it leads to is next, and need not wait in `open`.
             while let Some(edge) = draft.only_edge(state).filter(|edge| is_edge(edge))
                 && !replace(&mut is_seen[edge.target as usize], true)
             {

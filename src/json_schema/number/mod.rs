@@ -302,7 +302,7 @@ impl NumberSet {
         work: &mut Work<'_>,
     ) -> Result<NumberTexts, NumberError> {
         let in_register = || register::Multiples::new(self, spelling).map(|all| NumberTexts::Register(all.texts()));
-        if self.has_many_rests()
+        if self.has_many_remainders()
             && let Some(texts) = in_register()
         {
             return Ok(texts);
@@ -326,7 +326,7 @@ impl NumberSet {
         work: &mut Work<'_>,
     ) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
         let spelling = NumberSpelling { has_integer_fractions: false, has_exponents: false };
-        if self.has_many_rests() {
+        if self.has_many_remainders() {
             let zero = Decimal::default();
             // Nothing follows `0`.
             let halves = [NumberSet::above(&zero), NumberSet::below(&zero)];
@@ -366,7 +366,7 @@ impl NumberSet {
     }
 
     /// Returns whether divisors make the automaton large and the members can't be listed.
-    fn has_many_rests(&self) -> bool {
+    fn has_many_remainders(&self) -> bool {
         let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_remainders() > REMAINDERS_MAX);
         !self.divisors.is_empty() && has_many() && !few::is_list(self)
     }
