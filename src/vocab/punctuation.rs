@@ -3,6 +3,8 @@
 //!
 //! For each node, over all tokens that end below it, of what these spell from the node on: whether there is a quote, a comma with more behind it, two quotes
 //! behind a comma, and so on; and the same of what they spell behind their first quote, which is what counts within a string.
+//!
+//! The same is known of whole tokens: few hold any of the rarer kinds, and those are listed by what they hold ([`PunctuatedTokens`]).
 
 use super::token::TokenId;
 use super::trie::{Trie, TrieNode};
