@@ -135,6 +135,20 @@ const SOURCES: &[(&str, Make)] = &[
     }),
     ("differences", || Ebnf(format!("root ::= .*{}", joined(6000, "", |i| format!(" - (.* \"w{i}\" .*)"))))),
     ("control tokens", || Ebnf(format!("root ::= {}", joined(250_000, " | ", |i| format!("<[{}]>", i % 256))))),
+    ("optional rules in a row that call back", || {
+        rules(&joined(400, " ", |i| format!("a{i}?")), 400, |i| format!("a{i} ::= \"{i}\" | \"(\" root \")\""), "")
+    }),
+    ("more optional rules in a row that call back", || {
+        rules(&joined(1200, " ", |i| format!("a{i}?")), 1200, |i| format!("a{i} ::= \"{i}\" | \"(\" root \")\""), "")
+    }),
+    ("repeated rules in a row that call back", || {
+        rules(&joined(400, " ", |i| format!("a{i}*")), 400, |i| format!("a{i} ::= \"{i}\" | \"(\" root \")\""), "")
+    }),
+    ("optional counts in a row", || {
+        let letter = |i: usize| char::from(b'a' + (i % 26) as u8);
+        let line = |i: usize| format!("x{i} ::= \"{}\"{{2,{}}}", letter(i), i + 40);
+        rules(&joined(600, " ", |i| format!("x{i}?")), 600, line, "")
+    }),
     ("an unknown rule", || {
         rules("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", 32_000, |i| format!("zzzzzzzzzzzzzzzzzzzzzzzzz{i} ::= \"\""), "")
     }),
@@ -200,6 +214,15 @@ const SOURCES: &[(&str, Make)] = &[
     ("anchors", || Regex("(a|^|$)*".repeat(8000))),
     ("anchors in anchors", || Regex(format!("{}a|^|${}", "(".repeat(190), ")*".repeat(190)))),
     ("anchors at both sides", || Regex("(^|a)".repeat(6000) + &"($|b)".repeat(6000))),
+    ("literals between anchors", || Regex("abc$*".repeat(13_000))),
+    ("choices of anchors and literals", || Regex("(?:abcdefghijklm|$)(?:^|b)".repeat(2500))),
+    ("counted classes in a row", || {
+        let letter = |i: usize| char::from(b'a' + (i % 26) as u8);
+        Regex(joined(300, "", |i| format!("[{}-z]{{0,40}}[0-9]?", letter(i))))
+    }),
+    ("loops that go on alike", || {
+        Ebnf(format!("root ::= ({})*", joined(500, " | ", |i| format!("[a-z]* \"{i}\" [0-9]*"))))
+    }),
     ("many schemas", || {
         let schema =
             |i: usize| format!(r#"%json {{"type": "object", "properties": {{"a{i}": {{"type": "integer"}}}}}}"#);

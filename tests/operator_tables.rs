@@ -146,3 +146,49 @@ fn other_tables_stay_small() {
         }
     }
 }
+
+/// A place that calls many rules, all of which read the same letters, leads into each and back behind it.
+#[test]
+fn many_calls_from_one_place_are_all_there() {
+    const N: usize = 24;
+    let tail = |rule: usize| char::from(b'A' + rule as u8);
+    let mut source = String::from("root ::= ");
+    source += &(0..N).map(|rule| format!("(c{rule} \"{}\")", tail(rule))).collect::<Vec<_>>().join(" | ");
+    (0..N).for_each(|rule| source += &format!("\nc{rule} ::= [a-z]{{{},{}}}", rule + 2, rule + 30));
+    let grammar = compile(&source);
+    for n_letters in 1..60 {
+        for rule in 0..N {
+            let text = "q".repeat(n_letters) + &tail(rule).to_string();
+            assert_eq!(matches(&grammar, &text), (rule + 2..=rule + 30).contains(&n_letters), "{text}");
+        }
+    }
+}
+
+/// Rules in a row that call back are copied together, or stay apart together; either way the texts are those of the grammar.
+#[test]
+fn optional_rules_in_a_row_match_in_their_order() {
+    const N: u32 = 12;
+    let letter = |rule: u32| char::from_u32('a' as u32 + rule).unwrap();
+    let mut source = String::from("root ::= ");
+    source += &(0..N).map(|rule| format!("r{rule}?")).collect::<Vec<_>>().join(" ");
+    (0..N).for_each(|rule| source += &format!("\nr{rule} ::= \"{}\" | \"(\" root \")\"", letter(rule)));
+    let grammar = compile(&source);
+    for (text, is_text) in [
+        ("", true),
+        ("abcdefghijkl", true),
+        ("adl", true),
+        ("da", false),
+        ("aa", false),
+        ("()()()()()()()()()()()()", true),
+        ("()()()()()()()()()()()()()", false),
+        ("a()c", true),
+        ("a()b", false),
+        ("(ab(cd)l)b(k)l", true),
+        ("(ab(dc)l)b", false),
+        ("k()()", false),
+        ("((((l))))l", true),
+        ("(", false),
+    ] {
+        assert_eq!(matches(&grammar, text), is_text, "{text}");
+    }
+}

@@ -137,14 +137,22 @@ impl CompileBudget {
     /// Once they are more than the moves that the grammar's automata may have.
     pub fn count_edges(&self, n: usize) -> Result<(), BuildError> {
         self.n_edges.set(self.n_edges.get() + n as u64);
-        if self.n_edges.get() > self.n_edges_max {
-            return Err(BuildError::limit(
-                "moves of the grammar's automata (automaton_moves_max)",
-                self.n_edges.get(),
-                self.n_edges_max,
-            ));
+        self.check_edges(self.n_edges.get() as usize)
+    }
+
+    /// Checks the edges of one intermediate automaton.
+    ///
+    /// # Errors
+    /// If they are more than the moves that the grammar's automata may have.
+    #[inline]
+    pub fn check_edges(&self, n: usize) -> Result<(), BuildError> {
+        match n as u64 <= self.n_edges_max {
+            true => Ok(()),
+            false => {
+                let what = "moves of the grammar's automata (automaton_moves_max)";
+                Err(BuildError::limit(what, n as u64, self.n_edges_max))
+            }
         }
-        Ok(())
     }
 
     /// Checks the clock, the flag and the steps now; for use before long work that can't be interrupted.

@@ -12,7 +12,7 @@
 //! have the square of its edges, which is where a grammar is refused.
 
 use super::BuildError;
-use super::compile_budget::CompileBudget;
+use super::compile_budget::{CompileBudget, steps_of_sorting};
 use super::minimize::minimize;
 use super::network::{Edge, Label, Nfa, Rows, RuleAutomaton};
 use hashbrown::HashMap;
@@ -27,7 +27,9 @@ const VISITS_FREE: u64 = 1 << 24;
 
 /// Returns the automaton of the non-empty words of `nfa`.
 pub(crate) fn determinize(nfa: &Nfa, budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
+    budget.spend(nfa.n_states as usize + nfa.edges.len() + nfa.epsilons.len())?;
     let graph = Graph::new(nfa);
+    budget.check()?;
     if !graph.is_live(nfa.start) {
         return Ok(RuleAutomaton::of_nothing());
     }
@@ -191,7 +193,9 @@ fn subsets(
                 }
             }
         }
+        let mut n_targets = splitter.n_letters() + steps_of_sorting(splitter.n_letters());
         splitter.for_each(|label, targets| {
+            n_targets += targets.len();
             let single = targets[1..].iter().all(|&target| target == targets[0]).then_some(targets[0] as usize);
             let target = match single {
                 Some(single) if of_single[single] != u32::MAX => of_single[single],
@@ -223,6 +227,8 @@ fn subsets(
             }
         });
         rows.end_row();
+        budget.spend(n_targets)?;
+        budget.check_edges(rows.edges().len())?;
         let visits_max = STATES_FREE + VISITS_PER_STATE * nfa.n_states as usize;
         if sets.len() > n_states_max || n_visits > visits_max && budget.n_steps() > VISITS_FREE {
             return Ok(None);

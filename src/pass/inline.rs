@@ -31,7 +31,7 @@
 //! A chain of rules that each call the next amid their words is copied again at each of its links, and rules that call each other can double at
 //! each; so all copies together are bounded as well, by [`COPIED_FREE`] states and as many as the grammar has. Further calls stay calls.
 //!
-//! Cost: one determinization per rule, and one per rule that is tried.
+//! Cost: one determinization per rule, and one per try, of automata of [`TRIED_EDGES_MAX`] edges in all.
 
 use super::BuildError;
 use super::absorb::absorb;
@@ -51,7 +51,11 @@ const COPIES_MAX: usize = 160;
 /// A rule called once is inlined up to this many states.
 const SINGLE_MAX: usize = 1 << 14;
 /// Most states of all copies together, beyond as many as the grammar has.
-const COPIED_FREE: usize = 1 << 18;
+const COPIED_FREE: usize = 1 << 17;
+/// Most edges of all automata into which it is tried to copy rules that may stay apart, each as often as it is tried.
+const TRIED_EDGES_MAX: usize = 1 << 20;
+/// Edges that a state of a copy counts as there.
+const EDGES_PER_STATE: usize = 4;
 /// Fewest bytes on self-loops that make a state *wide*.
 const WIDE_BYTES: u32 = 20;
 
@@ -68,6 +72,7 @@ pub(crate) fn inline(
     let (mut is_inlined, mut is_done) = (vec![false; network.rules.len()], vec![false; network.rules.len()]);
     let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
     let mut n_left = COPIED_FREE.saturating_add(n_states);
+    let mut n_tried_left = TRIED_EDGES_MAX;
     let order = callees_first(&callees, network.root);
     let hosts = hosts(network, &order, &n_sites);
     let callees = callees_of_hosts(callees, &hosts);
@@ -82,6 +87,7 @@ pub(crate) fn inline(
             continue;
         }
         if let Some(nfa) = expand(network, id, &is_inlined, &mut n_left) {
+            budget.check()?;
             network.rules[index].automaton = determinize(&nfa, budget)?;
         }
         merge_counters(network, id, &mut n_left);
@@ -89,14 +95,14 @@ pub(crate) fn inline(
             let automaton = core::mem::replace(&mut network.rules[index].automaton, empty());
             network.rules[index].automaton = absorb(id, automaton, budget)?;
         }
-        for callee in distinct(&callees[index]) {
-            let is_candidate =
-                callers[callee.index()] == Some(id) && is_done[callee.index()] && !is_inlined[callee.index()];
-            if is_candidate && may_be_copied(network.rule(callee), callee) {
-                is_inlined[callee.index()] = true;
-                is_inlined[callee.index()] = merge_copies(network, id, callee, &is_inlined, &mut n_left, budget)?;
-            }
-        }
+        let is_candidate = |callee: &NetRuleId| {
+            callers[callee.index()] == Some(id)
+                && is_done[callee.index()]
+                && !is_inlined[callee.index()]
+                && may_be_copied(network.rule(*callee), *callee)
+        };
+        let candidates = distinct(&callees[index]).into_iter().filter(is_candidate).collect();
+        merge_copies(network, id, candidates, &mut is_inlined, &mut n_left, &mut n_tried_left, budget)?;
         is_done[index] = true;
         is_inlined[index] = id != network.root && is_worth_it(&network.rules[index], id, n_sites[index]);
     }
@@ -192,36 +198,82 @@ fn distinct(rules: &[NetRuleId]) -> SmallVec<[NetRuleId; 4]> {
     rules
 }
 
-/// Copies a rule that no other rule calls into `id`, unless the copies stay apart: those of a level of an operator table, `e2 ("or" e2)*`,
-/// have the same continuations and merge. Returns whether it did.
+/// Copies rules that no other rule calls into `id`, unless the copies stay apart: those of a level of an operator table, `e2 ("or" e2)*`,
+/// have the same continuations and merge. All are tried together, and each half of those that stay apart by itself, while `n_tried_left` edges last.
 fn merge_copies(
     network: &mut Network<RuleAutomaton>,
     id: NetRuleId,
-    callee: NetRuleId,
+    candidates: Vec<NetRuleId>,
+    is_inlined: &mut [bool],
+    n_left: &mut usize,
+    n_tried_left: &mut usize,
+    budget: &CompileBudget,
+) -> Result<(), BuildError> {
+    let mut pending = vec![&candidates[..]];
+    while let Some(callees) = pending.pop()
+        && !callees.is_empty()
+    {
+        let n_edges = |rule: NetRuleId| network.rule(rule).automaton.all_edges().len();
+        let n_own = n_edges(id) + callees.iter().map(|&callee| n_edges(callee)).sum::<usize>();
+        let Some(left) = n_tried_left.checked_sub(n_own) else { return Ok(()) };
+        *n_tried_left = left;
+        let n_copied = n_states_of_copies(network, id, callees);
+        let are_few = n_copied <= UNMERGED_MAX;
+        if are_few {
+            *n_tried_left = n_tried_left.saturating_sub(EDGES_PER_STATE * n_copied);
+        }
+        callees.iter().for_each(|callee| is_inlined[callee.index()] = true);
+        if !(are_few && merge_copies_of(network, id, callees, is_inlined, n_left, budget)?) {
+            callees.iter().for_each(|callee| is_inlined[callee.index()] = false);
+            if let (first @ [_, ..], second) = callees.split_at(callees.len() / 2) {
+                pending.extend([second, first]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies some rules into `id` if they merge; returns whether they did.
+fn merge_copies_of(
+    network: &mut Network<RuleAutomaton>,
+    id: NetRuleId,
+    callees: &[NetRuleId],
     is_inlined: &[bool],
     n_left: &mut usize,
     budget: &CompileBudget,
 ) -> Result<bool, BuildError> {
-    if n_states_of_copies(&network.rule(id).automaton, callee, &network.rule(callee).automaton) > UNMERGED_MAX {
-        return Ok(false);
-    }
-    let Some(nfa) = expand(network, id, is_inlined, n_left) else { return Ok(false) };
+    let mut n_left_then = *n_left;
+    let Some(nfa) = expand(network, id, is_inlined, &mut n_left_then) else { return Ok(false) };
     let automaton = determinize(&nfa, budget)?;
-    let n_states_max = network.rule(id).automaton.n_states() + network.rule(callee).automaton.n_states();
+    let n_states = |rule: NetRuleId| network.rule(rule).automaton.n_states();
+    let n_states_max = n_states(id) + callees.iter().map(|&callee| n_states(callee)).sum::<usize>();
     let is_merged = automaton.is_deterministic() && automaton.n_states() <= n_states_max;
     if is_merged {
         network.rules[id.index()].automaton = automaton;
+        *n_left = n_left_then;
     }
     Ok(is_merged)
 }
 
-/// Returns about how many states copies of a rule have in a caller: those that return to different states nearly always stay apart.
-fn n_states_of_copies(caller: &RuleAutomaton, callee: NetRuleId, copied: &RuleAutomaton) -> usize {
-    let returns = caller.all_edges().iter().filter(|edge| edge.label == Label::Call(callee)).map(|edge| edge.target);
-    let n_returns = returns.collect::<HashSet<u32>>().len();
-    // A copy begins at a state of the caller, and where nothing follows an end, that is the state to which it returns.
-    let n_shared = 1 + copied.accepting_states().filter(|&state| copied.is_pure_end(state)).count();
-    n_returns.saturating_mul(copied.n_states().saturating_sub(n_shared))
+/// Returns about how many states copies of rules have in a caller: those that return to different states nearly always stay apart.
+fn n_states_of_copies(network: &Network<RuleAutomaton>, caller: NetRuleId, callees: &[NetRuleId]) -> usize {
+    let mut returns: HashSet<(NetRuleId, u32)> = HashSet::new();
+    for edge in network.rule(caller).automaton.all_edges() {
+        if let Label::Call(callee) = edge.label
+            && callees.binary_search(&callee).is_ok()
+        {
+            returns.insert((callee, edge.target));
+        }
+    }
+    let mut returns: Vec<(NetRuleId, u32)> = returns.into_iter().collect();
+    returns.sort_unstable();
+    let of_callee = |returns: &[(NetRuleId, u32)]| {
+        let copied = &network.rule(returns[0].0).automaton;
+        // A copy begins at a state of the caller, and where nothing follows an end, that is the state to which it returns.
+        let n_shared = 1 + copied.accepting_states().filter(|&state| copied.is_pure_end(state)).count();
+        returns.len().saturating_mul(copied.n_states().saturating_sub(n_shared))
+    };
+    returns.chunk_by(|a, b| a.0 == b.0).map(of_callee).fold(0, usize::saturating_add)
 }
 
 /// Returns whether some state has self-loops over many bytes.

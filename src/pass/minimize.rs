@@ -20,15 +20,17 @@ use smallvec::SmallVec;
 
 /// States between two checks of the deadline: some milliseconds.
 const STATES_PER_CHECK: usize = 1 << 13;
+/// Edges of one state that are worth a check.
+const EDGES_PER_CHECK: usize = 1 << 9;
 
 type Row = SmallVec<[(Label, u32); 4]>;
 
 /// Returns the minimal automaton of a deterministic one without dead states, numbered in breadth-first order along sorted labels.
 pub(super) fn minimize(rows: &Rows, accepting: &[bool], budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
-    budget.spend(rows.len())?;
+    budget.spend(rows.len() + rows.edges().len())?;
     let class = match bottom_up(rows, budget)? {
         Some(order) => classes_without_cycles(rows, accepting, &order, budget)?,
-        None => Refinement::new(rows, accepting).run(budget)?,
+        None => Refinement::new(rows, accepting, budget)?.run(budget)?,
     };
     let n = rows.len();
     // By class: a representative.
@@ -40,8 +42,8 @@ pub(super) fn minimize(rows: &Rows, accepting: &[bool], budget: &CompileBudget) 
     number[class[0] as usize] = 0;
     let (mut new_rows, mut new_accepting) = (Rows::with_capacity(n), Vec::with_capacity(n));
     while new_rows.len() < order.len() {
-        check_now_and_then(new_rows.len(), budget)?;
         let state = order[new_rows.len()] as usize;
+        check_now_and_then(new_rows.len(), rows.row(state).len(), budget)?;
         push_merged(rows.row(state), &class, &mut new_rows);
         for edge in new_rows.open_row() {
             let number = &mut number[edge.target as usize];
@@ -69,7 +71,7 @@ fn bottom_up(rows: &Rows, budget: &CompileBudget) -> Result<Option<Vec<u32>>, Bu
     marks[0] = OPEN;
     while let Some(&mut (state, ref mut n_followed)) = path.last_mut() {
         let Some(edge) = rows.row(state as usize).get(*n_followed as usize) else {
-            check_now_and_then(order.len(), budget)?;
+            check_now_and_then(order.len(), rows.row(state as usize).len(), budget)?;
             marks[state as usize] = DONE;
             order.push(state);
             path.pop();
@@ -78,7 +80,7 @@ fn bottom_up(rows: &Rows, budget: &CompileBudget) -> Result<Option<Vec<u32>>, Bu
         *n_followed += 1;
         match marks[edge.target as usize] {
             NEW => {
-                check_now_and_then(path.len(), budget)?;
+                check_now_and_then(path.len(), 0, budget)?;
                 marks[edge.target as usize] = OPEN;
                 path.push((edge.target, 0));
             }
@@ -89,9 +91,9 @@ fn bottom_up(rows: &Rows, budget: &CompileBudget) -> Result<Option<Vec<u32>>, Bu
     Ok(Some(order))
 }
 
-/// Checks the deadline once in a few thousand states, whose steps are counted already.
-fn check_now_and_then(n_states: usize, budget: &CompileBudget) -> Result<(), BuildError> {
-    match n_states.is_multiple_of(STATES_PER_CHECK) {
+/// Checks the deadline once in a few thousand states, whose steps are counted already, and at each with very many edges.
+fn check_now_and_then(n_states: usize, n_edges: usize, budget: &CompileBudget) -> Result<(), BuildError> {
+    match n_states.is_multiple_of(STATES_PER_CHECK) || n_edges > EDGES_PER_CHECK {
         true => budget.check(),
         false => Ok(()),
     }
@@ -112,7 +114,7 @@ fn classes_without_cycles(
     let hasher = DefaultHashBuilder::default();
     let hash = |accepts: bool, row: &[Edge]| hasher.hash_one((accepts, row));
     for (n_done, &state) in order.iter().enumerate() {
-        check_now_and_then(n_done, budget)?;
+        check_now_and_then(n_done, rows.row(state as usize).len(), budget)?;
         let accepts = accepting[state as usize];
         push_merged(rows.row(state as usize), &class, &mut known);
         let row = known.next_row();
@@ -207,7 +209,7 @@ struct Block {
 }
 
 impl<'a> Refinement<'a> {
-    fn new(rows: &'a Rows, accepting: &[bool]) -> Self {
+    fn new(rows: &'a Rows, accepting: &[bool], budget: &CompileBudget) -> Result<Self, BuildError> {
         let n = rows.len();
         let mut offsets = vec![0u32; n + 1];
         rows.edges().iter().for_each(|edge| offsets[edge.target as usize + 1] += 1);
@@ -221,6 +223,7 @@ impl<'a> Refinement<'a> {
                 *at += 1;
             }
         }
+        budget.check()?;
         // The first partition is by acceptance and by letters; in most automata it leaves few states together.
         let mut ids: HashMap<(bool, SmallVec<[Label; 4]>), u32> = HashMap::with_capacity(n);
         let first_class = |state: usize| {
@@ -239,13 +242,15 @@ impl<'a> Refinement<'a> {
             blocks.push(Block { first, settled: end, end });
         }
         let pending = (0..blocks.len() as u32).collect();
-        Refinement { rows, sources, offsets, class, order, position, blocks, pending }
+        budget.check()?;
+        Ok(Refinement { rows, sources, offsets, class, order, position, blocks, pending })
     }
 
     fn run(mut self, budget: &CompileBudget) -> Result<Vec<u32>, BuildError> {
         while let Some(class) = self.pending.pop() {
             let Block { first, settled, .. } = self.blocks[class as usize];
-            budget.spend(1 + (settled - first) as usize)?;
+            let waiting = &self.order[first as usize..settled as usize];
+            budget.spend(1 + waiting.iter().map(|&state| 1 + self.rows.row(state as usize).len()).sum::<usize>())?;
             self.split(class);
         }
         Ok(self.class)

@@ -4,10 +4,13 @@
 
 use super::super::moves::{Move, Pushes, StateRef};
 use super::super::table::{Rows, Target};
-use super::builder::{Builder, n_bytes};
-use super::workspace::{At, Chain, Context, ControlPieces, Item, LOOP, Scratch};
+use super::builder::{Builder, Member, n_bytes};
+use super::workspace::{At, Chain, Context, ControlPieces, Item, LOOP, MadeMoves, Scratch};
 use crate::pass::{BuildError, Edge, Label, steps_of_sorting};
 use smallvec::SmallVec;
+
+/// Most calls of a state whose rows are joined one by one: each has another list for each of the lists before.
+const JOINED_MAX: usize = 16;
 
 impl Builder<'_> {
     pub fn row(&mut self, state: usize, rows: &mut Rows) -> Result<(), BuildError> {
@@ -36,7 +39,10 @@ impl Builder<'_> {
                 rows.push(label, Target::State(self.states(items)[0]));
             });
             self.bounds.compile_budget.spend(n_items)?;
-        } else if self.merges && contexts.iter().all(|context| matches!(context.at, At::Child(..))) {
+        } else if self.merges
+            && contexts.len() <= JOINED_MAX
+            && contexts.iter().all(|context| matches!(context.at, At::Child(..)))
+        {
             self.row_beside_children(&mut scratch, &contexts, rows)?;
         } else {
             self.row_of_contexts(&mut scratch, &mut contexts, rows)?;
@@ -50,8 +56,7 @@ impl Builder<'_> {
     pub fn simple_row(&mut self, item: Item, rows: &mut Rows) -> Result<(), BuildError> {
         // The edges of one item are in order already.
         let member = &self.members[item.member as usize];
-        let (rule, has_register) = (member.rule, member.has_register);
-        let edges = rule.automaton.edges(if item.state == LOOP { 0 } else { item.state });
+        let edges = member.rule.automaton.edges(if item.state == LOOP { 0 } else { item.state });
         let (bytes, calls) = edges.split_at(n_bytes(edges));
         let target = |builder: &mut Self, edge: &Edge| builder.single(Item { member: item.member, state: edge.target });
         if calls.is_empty() {
@@ -63,6 +68,9 @@ impl Builder<'_> {
             return Ok(());
         }
         self.bounds.compile_budget.spend(edges.len())?;
+        if calls.len() > JOINED_MAX {
+            return self.row_of_many_calls(item, bytes, calls, rows);
+        }
         let mut pieces = core::mem::take(&mut self.workspace.row_scratch.pieces);
         pieces.clear();
         let mut controls = ControlPieces::new();
@@ -71,18 +79,65 @@ impl Builder<'_> {
             pieces.push((low, high, Target::State(target(self, edge))));
         }
         for edge in calls {
-            let Label::Call(called) = edge.label else { unreachable!("only calls are among them") };
-            let mut chain = Chain::new();
-            if has_register || !rule.automaton.is_pure_end(edge.target) {
-                chain.push(StateRef::own(target(self, edge)));
-            }
-            let place = self.child(rule.callee(called));
+            let (chain, place) = self.child_called(item.member, edge);
             self.join_child(&chain, place, &mut pieces, &mut controls)?;
         }
         rows.bytes.extend_from_slice(&pieces);
         controls.sort_unstable_by_key(|&(letter, _)| letter);
         rows.controls.extend_from_slice(&controls);
         self.workspace.row_scratch.pieces = pieces;
+        Ok(())
+    }
+
+    /// Returns where a call of a rule of another unit leads, and what it pushes.
+    fn child_called(&mut self, member: u32, edge: &Edge) -> (Chain, StateRef) {
+        let Label::Call(called) = edge.label else { unreachable!("only calls are among them") };
+        let Member { rule, has_register, .. } = self.members[member as usize];
+        let mut chain = Chain::new();
+        if has_register || !rule.automaton.is_pure_end(edge.target) {
+            chain.push(StateRef::own(self.single(Item { member, state: edge.target })));
+        }
+        (chain, self.child(rule.callee(called)))
+    }
+
+    /// As [`Self::simple_row`], for many calls: all moves of a letter become a list at once.
+    fn row_of_many_calls(
+        &mut self,
+        item: Item,
+        bytes: &[Edge],
+        calls: &[Edge],
+        rows: &mut Rows,
+    ) -> Result<(), BuildError> {
+        let mut made = self.workspace.row_scratch.take_moves();
+        for edge in bytes {
+            let target = self.single(Item { member: item.member, state: edge.target });
+            made.add(edge.label, Move { pushes: Pushes::new(), target: StateRef::own(target) });
+        }
+        for edge in calls {
+            let n_before = made.n_counted;
+            let (chain, place) = self.child_called(item.member, edge);
+            self.child_moves(&chain, place, |label, found| made.add(label, found));
+            self.bounds.compile_budget.spend(1 + chain.len() + made.n_counted - n_before)?;
+            self.bounds.check_moves(made.n_counted)?;
+        }
+        self.row_of_moves(made, rows)
+    }
+
+    /// Adds moves to the row, those of each letter as one target.
+    fn row_of_moves(&mut self, mut made: MadeMoves, rows: &mut Rows) -> Result<(), BuildError> {
+        let MadeMoves { moves, by_letter, .. } = &mut made;
+        self.bounds.compile_budget.spend(steps_of_sorting(by_letter.n_letters()))?;
+        let mut n_found = 0;
+        by_letter.for_each(|label, found| {
+            n_found += found.len() + steps_of_sorting(found.len());
+            let target = match found {
+                &[index] if moves[index as usize].is_simple() => Target::State(moves[index as usize].target.state),
+                _ => Target::List(self.list(&mut found.iter().map(|&index| moves[index as usize].clone()).collect())),
+            };
+            rows.push(label, target);
+        });
+        self.bounds.compile_budget.spend(n_found)?;
+        self.workspace.row_scratch.made = made;
         Ok(())
     }
 
@@ -124,12 +179,9 @@ impl Builder<'_> {
         contexts: &mut Vec<Context>,
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
-        let mut moves = core::mem::take(&mut self.workspace.row_scratch.moves);
-        let mut by_letter = core::mem::take(&mut self.workspace.row_scratch.by_letter);
-        moves.clear();
-        by_letter.clear();
-        // Moves made for this row, and the chains that wait or were pushed.
-        let mut n_made: usize = contexts.iter().map(|context| 1 + context.chain.len()).sum();
+        let mut made = self.workspace.row_scratch.take_moves();
+        // The chains that wait or were pushed count, too.
+        made.n_counted = contexts.iter().map(|context| 1 + context.chain.len()).sum();
         let mut chain: Chain = SmallVec::new();
         let mut is_closed = true;
         loop {
@@ -138,14 +190,12 @@ impl Builder<'_> {
                 letters.for_each(|label, found| {
                     let items = found.iter().map(|&index| targets[index as usize]).collect();
                     for target in self.states(items) {
-                        n_made += 1 + chain.len();
-                        by_letter.add(label, moves.len() as u32);
-                        moves.push(Move { pushes: Pushes::from_slice(&chain), target: StateRef::own(target) });
+                        made.add(label, Move { pushes: Pushes::from_slice(&chain), target: StateRef::own(target) });
                     }
                 });
             }
             self.bounds.compile_budget.spend(1 + chain.len())?;
-            self.bounds.check_moves(n_made)?;
+            self.bounds.check_moves(made.n_counted)?;
             let Some(context) = contexts.pop() else { break };
             chain = context.chain;
             is_closed = matches!(context.at, At::Items(_));
@@ -153,27 +203,15 @@ impl Builder<'_> {
                 At::Items(items) => {
                     let n_before = contexts.len();
                     self.close(&chain, items, contexts, scratch)?;
-                    n_made += (contexts.len() - n_before) * (2 + chain.len());
+                    made.n_counted += (contexts.len() - n_before) * (2 + chain.len());
                 }
                 At::Child(place) => {
-                    let n_before = n_made;
-                    self.child_moves(&chain, place, |label, found| {
-                        n_made += 1 + found.pushes.len();
-                        by_letter.add(label, moves.len() as u32);
-                        moves.push(found);
-                    });
-                    self.bounds.compile_budget.spend(n_made - n_before)?;
+                    let n_before = made.n_counted;
+                    self.child_moves(&chain, place, |label, found| made.add(label, found));
+                    self.bounds.compile_budget.spend(made.n_counted - n_before)?;
                 }
             }
         }
-        by_letter.for_each(|label, found| {
-            let target = match found {
-                &[index] if moves[index as usize].is_simple() => Target::State(moves[index as usize].target.state),
-                _ => Target::List(self.list(&mut found.iter().map(|&index| moves[index as usize].clone()).collect())),
-            };
-            rows.push(label, target);
-        });
-        (self.workspace.row_scratch.moves, self.workspace.row_scratch.by_letter) = (moves, by_letter);
-        Ok(())
+        self.row_of_moves(made, rows)
     }
 }

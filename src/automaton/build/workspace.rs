@@ -3,7 +3,7 @@
 use super::super::moves::{LocalState, Move, MoveListId, StateRef};
 use super::super::table::{Piece, Rows, Target};
 use super::super::unit::Unit;
-use crate::pass::{ControlLetter, NetRuleId, Splitter};
+use crate::pass::{ControlLetter, Label, NetRuleId, Splitter};
 use crate::util::RingCache;
 use hashbrown::{HashMap, HashSet, HashTable};
 use smallvec::SmallVec;
@@ -133,14 +133,41 @@ pub(super) struct ChildRow {
     pub controls: Vec<(ControlLetter, Target)>,
 }
 
-/// The moves of a row, and their letters.
+/// Moves made for a row.
+#[derive(Default)]
+pub(super) struct MadeMoves {
+    pub moves: Vec<Move>,
+    /// By letter: the places of its moves.
+    pub by_letter: Splitter,
+    /// The moves with what they push, and what waits to become moves.
+    pub n_counted: usize,
+}
+
+impl MadeMoves {
+    pub fn add(&mut self, label: Label, one: Move) {
+        self.n_counted += 1 + one.pushes.len();
+        self.by_letter.add(label, self.moves.len() as u32);
+        self.moves.push(one);
+    }
+}
+
+/// Memory in which rows are made.
 #[derive(Default)]
 pub(super) struct RowScratch {
-    pub moves: Vec<Move>,
-    pub by_letter: Splitter,
+    pub made: MadeMoves,
     pub pieces: Vec<Piece>,
     pub merged: Vec<Piece>,
     pub theirs: ChildRow,
+}
+
+impl RowScratch {
+    /// Takes the memory of moves, without moves.
+    pub fn take_moves(&mut self) -> MadeMoves {
+        let MadeMoves { mut moves, mut by_letter, .. } = core::mem::take(&mut self.made);
+        moves.clear();
+        by_letter.clear();
+        MadeMoves { moves, by_letter, n_counted: 0 }
+    }
 }
 
 /// What the items of one context read: letters with positions of `targets`.

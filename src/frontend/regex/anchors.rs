@@ -128,13 +128,13 @@ impl Pieces {
         let is_independent = !x.looks_right && !y.looks_left;
         let languages = PLACES.map(|(s, e)| {
             let (left, right) = (x.at((s, false)), y.at((false, e)));
-            let mut parts = vec![self.concat_plain(&[left.nonempty, right.nonempty])];
+            let mut parts = vec![self.concat_apart(&[left.nonempty, right.nonempty])];
             parts.extend(right.has_empty.then_some(x.at((s, e)).nonempty));
             parts.extend(left.has_empty.then_some(y.at((s, e)).nonempty));
             let has_empty = x.at((s, e)).has_empty && y.at((s, e)).has_empty;
             let mut language = self.language(parts, has_empty);
             if is_independent {
-                language.whole = self.concat_plain(&[left.whole, right.whole]);
+                language.whole = self.concat_apart(&[left.whole, right.whole]);
             }
             language
         });
@@ -184,7 +184,7 @@ impl Pieces {
             let n_least = if first.has_empty || middle.has_empty || last.has_empty { 2 } else { min.max(2) };
             if at_least(n_least) {
                 let copies = self.repeat_plain(middle.nonempty, n_least - 2, max.map(|max| max - 2));
-                parts.push(self.concat_plain(&[first.nonempty, copies, last.nonempty]));
+                parts.push(self.concat_apart(&[first.nonempty, copies, last.nonempty]));
             }
             self.language(parts, min == 0 || alone.has_empty)
         });
@@ -274,9 +274,9 @@ impl Pieces {
                     let mut whole = self.nothing();
                     let mut rest = self.push(Node::Empty);
                     for operand in operands.iter().rev() {
-                        let starting_here = self.concat_plain(&[self.nonempty[operand], rest]);
+                        let starting_here = self.concat_apart(&[self.nonempty[operand], rest]);
                         whole = self.union_plain(vec![starting_here, whole]);
-                        rest = self.concat_plain(&[*operand, rest]);
+                        rest = self.concat_apart(&[*operand, rest]);
                     }
                     whole
                 }
@@ -319,33 +319,34 @@ impl Pieces {
         }
     }
 
+    /// Makes a concatenation in which a literal of several characters is one node.
     fn concat_plain(&mut self, ids: &[NodeId]) -> NodeId {
-        if let Some(&nothing) = ids.iter().find(|id| self.is_nothing(**id)) {
-            return nothing;
-        }
-        let mut operands: Vec<NodeId> = Vec::with_capacity(ids.len());
+        let mut joined: Vec<NodeId> = Vec::with_capacity(ids.len());
         let mut text: Vec<u8> = Vec::new();
         for (i, &id) in ids.iter().enumerate() {
             let is_bytes = |id: NodeId| matches!(self.regular.node(id), Node::Bytes(_));
-            match self.regular.node(id) {
-                Node::Empty => continue,
-                // A literal of several characters is one node.
-                Node::Bytes(bytes) => {
-                    text.extend_from_slice(bytes);
-                    if ids.get(i + 1).is_some_and(|&next| is_bytes(next)) {
-                        continue;
-                    }
-                    if text.len() > bytes.len() {
-                        let whole = self.push(Node::Bytes(text.as_slice().into()));
-                        operands.push(whole);
-                    } else {
-                        operands.push(id);
-                    }
-                    text.clear();
-                }
-                _ => operands.push(id),
+            let Node::Bytes(bytes) = self.regular.node(id) else {
+                joined.push(id);
+                continue;
+            };
+            text.extend_from_slice(bytes);
+            if ids.get(i + 1).is_some_and(|&next| is_bytes(next)) {
+                continue;
             }
+            let whole = if text.len() > bytes.len() { self.push(Node::Bytes(text.as_slice().into())) } else { id };
+            joined.push(whole);
+            text.clear();
         }
+        self.concat_apart(&joined)
+    }
+
+    /// Makes a concatenation of operands that stay as they are: beside an anchor each is an operand again and again, and longer each time.
+    fn concat_apart(&mut self, ids: &[NodeId]) -> NodeId {
+        if let Some(&nothing) = ids.iter().find(|id| self.is_nothing(**id)) {
+            return nothing;
+        }
+        let is_empty = |id: &NodeId| matches!(self.regular.node(*id), Node::Empty);
+        let operands: Vec<NodeId> = ids.iter().copied().filter(|id| !is_empty(id)).collect();
         match operands[..] {
             [] => self.push(Node::Empty),
             [id] => id,
