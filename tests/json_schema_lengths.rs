@@ -265,3 +265,27 @@ fn a_counted_text_is_as_empty_as_its_pattern_allows() {
         }
     }
 }
+
+#[test]
+fn formats_with_both_bounds_compile() {
+    let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap();
+    let compiler = GrammarCompiler::new(vocab.into());
+    for format in ["email", "idn-email", "hostname", "idn-hostname"] {
+        for (min, max) in [(1, 64), (3, 254), (5, 100), (5, 254), (6, 1000), (20, 200)] {
+            let schema = format!(r#"{{"type":"string","format":"{format}","minLength":{min},"maxLength":{max}}}"#);
+            let grammar = compiler.compile_json_schema(&schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
+            let labels = |n: usize| format!("{}{}", "bbbbbbb.".repeat((n - 1) / 8), "c".repeat(1 + (n - 1) % 8));
+            for n in [min.max(5) - 1, min.max(5), min.max(5) + 1, 40, 63, 64, max.min(220) - 1, max.min(220), max + 1] {
+                let is_email = format.ends_with("email");
+                let host = labels(if is_email { n - 2 } else { n });
+                let text = if is_email { format!("a@{host}") } else { host };
+                assert_eq!(text.len(), n);
+                // Longer ones are for the formats to judge.
+                if n <= 250 {
+                    let is_valid = (min..=max).contains(&n);
+                    assert_eq!(takes(&grammar.matcher(), &format!("\"{text}\"")), is_valid, "{schema}: {text}");
+                }
+            }
+        }
+    }
+}

@@ -5,12 +5,12 @@
 //! the least number of characters that it takes from there to the end, and is not entered with a count from which the bound can't be kept.
 //!
 //! The least number decides if only one of the bounds matters, or if every greater number of characters leads to the end as well.
-//! Otherwise a small lower bound becomes states of the automaton (`^(ab)*$` with 10 to 1001 characters), so that only the upper one is
-//! left to the register; with a large one (exactly 1001 characters) the whole product is built.
+//! Otherwise the lower bound becomes states of the automaton (`^(ab)*$` with 10 to 1001 characters), so that only the upper one is
+//! left to the register; with a lower one that is near the upper one (exactly 1001 characters) the whole product is built.
 
 use super::draft::Draft;
 use super::text::spell;
-use super::{Lowered, Lowerer};
+use super::{LowerError, Lowered, Lowerer};
 use crate::json_schema::shape::StringShape;
 use crate::machine::{Length, RegisterRule};
 use crate::pass::Label;
@@ -73,10 +73,16 @@ impl Lowerer<'_> {
             (_, Some(_)) => lengths.are_gapless(&spelled),
         };
         if !is_exact {
-            if u64::from(min).saturating_mul(all.n_states() as u64) > WRITTEN_MAX || max.is_none() {
+            // Strings with fewer characters go through few of the states, but if the bounds are near each other nothing is gained.
+            let is_near =
+                |max: u32| min > max / 2 && u64::from(min).saturating_mul(all.n_states() as u64) > WRITTEN_MAX;
+            if max.is_none_or(is_near) {
                 return Ok(Counted::WithinLarge);
             }
-            let long = self.expander.languages.with_lengths(all, u64::from(min), None, self.limits)?;
+            let long = match self.expander.languages.with_lengths(all, u64::from(min), None, self.limits) {
+                Err(LowerError::Schema(_)) => return Ok(Counted::WithinLarge),
+                long => long?,
+            };
             let unbounded = StringShape { min: 0, ..shape.clone() };
             return self.with_length_register(draft, (open, end), &unbounded, &long, written);
         }
