@@ -255,6 +255,30 @@ fn values_that_can_not_run_out_are_not_searched_for() {
     }
 }
 
+/// Arrays that need all values of a finite domain are written within the work that a step takes by default.
+#[test]
+fn domains_can_be_used_up() {
+    let pairs = (0..=255u8).flat_map(|a| (0..=255u8).map(move |b| vec![a, b]));
+    let vocab = Vocab::from_tokens((0..=255u8).map(|byte| vec![byte]).chain(pairs)).unwrap();
+    let compiler = GrammarCompiler::new(vocab.into());
+    let objects = |n: usize| {
+        let objects: Vec<String> = (0..n).map(|i| format!(r#"{{"a":{i},"b":{i}}}"#)).collect();
+        objects.join(",")
+    };
+    for n in [6, 8] {
+        let schema =
+            format!(r#"{{"type":"array","uniqueItems":true,"minItems":{n},"items":{{"enum":[{}]}}}}"#, objects(n));
+        assert_written(&compiler, &schema, &format!("[{}]", objects(n)));
+    }
+    let booleans: Vec<String> =
+        (0..8).map(|n| format!(r#"{{"a":{},"b":{},"c":{}}}"#, n & 4 != 0, n & 2 != 0, n & 1 != 0)).collect();
+    let schema = r#"{"type":"array","uniqueItems":true,"minItems":8,"items":{"type":"object","properties":{"a":{"type":"boolean"},"b":{"type":"boolean"},"c":{"type":"boolean"}},"required":["a","b","c"],"additionalProperties":false}}"#;
+    assert_written(&compiler, schema, &format!("[{}]", booleans.join(",")));
+    let points: Vec<String> = (0..16).map(|n| format!("[{},{}]", n / 4, n % 4)).collect();
+    let schema = r#"{"type":"array","uniqueItems":true,"minItems":16,"items":{"type":"array","items":{"type":"integer","minimum":0,"maximum":3},"minItems":2,"maxItems":2}}"#;
+    assert_written(&compiler, schema, &format!("[{}]", points.join(",")));
+}
+
 /// Asserts that a document can be written byte by byte, as masks say, within the work that a step may take.
 fn assert_written(compiler: &GrammarCompiler, schema: &str, document: &str) {
     let mut matcher = compiler.compile_json_schema(schema).unwrap().matcher();

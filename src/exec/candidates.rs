@@ -53,38 +53,18 @@ fn is_number(byte: u8) -> bool {
 impl Candidates {
     /// Finds the candidates for the value under way in a frame.
     pub fn of(values: &DistinctValues, register: u64, equality: Equality) -> Candidates {
-        let start = (register >> 32) as u32;
-        let mut found = Candidates { comparison: Comparison::Bytes(start), values: SmallVec::new() };
-        let (Some(first), true) = (values.first_of(values.begun(register)), register as u32 != 0) else { return found };
-        if equality == Equality::Json {
-            found.comparison = match first {
-                b'{' | b'[' => Comparison::Container(start),
-                b'"' => Comparison::String(start),
-                first if is_number(first) => Comparison::Number,
-                _ => Comparison::Bytes(start),
-            };
-        }
-        let begun = found.begun(values);
-        let bits = match (found.comparison, &begun.scalars) {
-            (Comparison::Container(_), Some(scalars)) => scalars.bloom_bits(),
-            _ => 0,
-        };
-        let mut all: SmallVec<[Candidate; 2]> = SmallVec::new();
-        for value in values.in_set_with(register, bits) {
-            let is_alike = match (found.comparison, values.first_of(value)) {
-                (Comparison::Number, other) => other.is_some_and(is_number),
-                (_, other) => other == Some(first),
-            };
-            let candidate = || Candidate { value, scalars: found.scalars_of(values, value) };
-            // Most strings differ early, and are not decoded for that.
-            all.extend(is_alike.then(candidate).filter(|candidate| found.remains(values, &begun, candidate)));
-        }
-        found.values = all;
-        if let Comparison::Container(start) = found.comparison {
+        let mut found = Candidates { comparison: Comparison::of(values, register, equality), values: SmallVec::new() };
+        found.values = found.comparison.candidates(values, register).collect();
+        if let (Comparison::Container(start), false) = (found.comparison, found.is_empty()) {
             let text: Vec<u8> = values.bytes_from(start).collect();
             found.comparison = Comparison::Container(start + last_scalar(&text) as u32);
         }
         found
+    }
+
+    /// Tells whether there are candidates for the value under way in a frame.
+    pub fn exist(values: &DistinctValues, register: u64, equality: Equality) -> bool {
+        Comparison::of(values, register, equality).candidates(values, register).next().is_some()
     }
 
     /// Tells whether there are none, and thus none later.
@@ -94,9 +74,9 @@ impl Candidates {
 
     /// Returns the bytes behind which some are left, now that more was read: perhaps too many; none if no candidate is left.
     pub fn next_bytes(&self, values: &DistinctValues) -> ByteSet {
-        let begun = self.begun(values);
+        let begun = self.comparison.begun(values);
         let mut next = ByteSet::EMPTY;
-        for candidate in self.values.iter().filter(|candidate| self.remains(values, &begun, candidate)) {
+        for candidate in self.values.iter().filter(|candidate| self.comparison.remains(values, &begun, candidate)) {
             next |= self.next_bytes_of(values, &begun, candidate);
         }
         next
@@ -118,10 +98,44 @@ impl Candidates {
             _ => ByteSet::ALL,
         }
     }
+}
+
+impl Comparison {
+    /// Returns how the values of a frame are compared with the one under way.
+    fn of(values: &DistinctValues, register: u64, equality: Equality) -> Comparison {
+        let start = (register >> 32) as u32;
+        match (equality, values.first_of(values.begun(register))) {
+            (Equality::Json, Some(b'{' | b'[')) => Comparison::Container(start),
+            (Equality::Json, Some(b'"')) => Comparison::String(start),
+            (Equality::Json, Some(first)) if is_number(first) => Comparison::Number,
+            _ => Comparison::Bytes(start),
+        }
+    }
+
+    /// Returns the candidates for the value under way in a frame, the last one first.
+    fn candidates(self, values: &DistinctValues, register: u64) -> impl Iterator<Item = Candidate> + '_ {
+        let first = values.first_of(values.begun(register));
+        let is_alike = move |value: &Piece| match (self, values.first_of(*value)) {
+            (Comparison::Number, other) => other.is_some_and(is_number),
+            (_, other) => first.is_some() && other == first,
+        };
+        let begun = match values.in_set(register).any(|value| is_alike(&value)) {
+            true => self.begun(values),
+            false => Begun::default(),
+        };
+        let bits = match (self, &begun.scalars) {
+            (Comparison::Container(_), Some(scalars)) => scalars.bloom_bits(),
+            _ => 0,
+        };
+        // A container that lacks a scalar of the value under way is not decoded, and most strings differ early.
+        let alike = values.in_set_with(register, bits).filter(is_alike);
+        let candidate = move |value| Candidate { value, scalars: self.scalars_of(values, value) };
+        alike.map(candidate).filter(move |candidate| self.remains(values, &begun, candidate))
+    }
 
     /// Returns what was read of the value.
-    fn begun(&self, values: &DistinctValues) -> Begun {
-        let start = match self.comparison {
+    fn begun(self, values: &DistinctValues) -> Begun {
+        let start = match self {
             Comparison::Bytes(_) | Comparison::Number => return Begun::default(),
             Comparison::String(start) if values.bytes_from(start).all(|byte| byte != b'\\') => return Begun::default(),
             Comparison::String(start) | Comparison::Container(start) => start,
@@ -131,8 +145,8 @@ impl Candidates {
     }
 
     /// Returns the scalars of a value that is compared by them.
-    fn scalars_of(&self, values: &DistinctValues, value: Piece) -> Option<JsonScalars> {
-        let is_decoded = match self.comparison {
+    fn scalars_of(self, values: &DistinctValues, value: Piece) -> Option<JsonScalars> {
+        let is_decoded = match self {
             Comparison::Bytes(_) | Comparison::Number => false,
             Comparison::String(_) => values.bytes(value).any(|byte| byte == b'\\'),
             Comparison::Container(_) => true,
@@ -140,12 +154,12 @@ impl Candidates {
         is_decoded.then(|| JsonScalars::of(&values.bytes(value).collect::<Vec<u8>>()))
     }
 
-    fn remains(&self, values: &DistinctValues, begun: &Begun, candidate: &Candidate) -> bool {
+    fn remains(self, values: &DistinctValues, begun: &Begun, candidate: &Candidate) -> bool {
         let has_prefix = |start: u32| {
             let mut bytes = values.bytes(candidate.value);
             values.bytes_from(start).all(|byte| bytes.next() == Some(byte))
         };
-        match (self.comparison, &begun.scalars, &candidate.scalars) {
+        match (self, &begun.scalars, &candidate.scalars) {
             (Comparison::Number, ..) => true,
             (Comparison::Bytes(start), ..) | (Comparison::String(start), None, None) => has_prefix(start),
             _ if begun.is_cut => true,

@@ -19,7 +19,8 @@
 //! A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
 //!
 //! Within a value that can still become anything a search begins behind the value, as if it were one that occurs nowhere else: from within a multiple of 5003 few ways lead to
-//! its end. While one mask is made, thousands of tokens end there, and what must follow is the same for all of them, so that the answer is kept for the mask.
+//! its end. While one mask is made, thousands of tokens end there, and what must follow is the same for all of them, so that the answer is kept for the mask. So is that of any
+//! other place: tokens that differ in white space lead to few.
 //!
 //! To have no completion is inherited by all that follows, so it is enough to ask at the end of a token.
 
@@ -46,7 +47,7 @@ const STEPS_FREE: usize = 48;
 const VISITS_PER_VALUE: usize = 4;
 /// Work of a look at a place, and of a step of a search beside that of the configuration.
 const WORK_PER_PLACE: u64 = 8;
-const WORK_PER_STEP: u64 = 32;
+const WORK_PER_STEP: u64 = 128;
 /// Most nodes of the stacks to look at; beyond, a place counts as free.
 const NODES_MAX: usize = 256;
 
@@ -55,8 +56,8 @@ const NODES_MAX: usize = 256;
 pub(crate) struct Viability {
     levels: Vec<Level>,
     next: Configuration,
-    /// Places, by fingerprint and by how many values no set has yet, with the texts that led there.
-    seen: AHashSet<((u64, u32), Vec<u8>)>,
+    /// Places with the texts that led there.
+    seen: AHashSet<PlaceWithText>,
     n_visits: AHashMap<(u64, u32), usize>,
     nodes: Vec<(StackNodeId, bool)>,
     pending: Vec<(StackNodeId, bool)>,
@@ -65,13 +66,16 @@ pub(crate) struct Viability {
     answers: Option<Answers>,
 }
 
-/// Whether something completes the places behind values that can become anything, by fingerprint.
+/// A place by fingerprint and by how many values no set has yet, with what was read of the values that it is within.
+type PlaceWithText = ((u64, u32), Vec<u8>);
+
+/// Whether something completes a place that was asked for.
 #[derive(Debug)]
 struct Answers {
     /// The stacks and the number of sets before the tokens that are tried.
     before: StacksMark,
     n_sets: u32,
-    are_viable: AHashMap<u64, bool>,
+    are_viable: AHashMap<PlaceWithText, bool>,
 }
 
 /// How many values of each rule are under way that no set has yet.
@@ -133,24 +137,43 @@ impl Viability {
         }
         let behind = core::mem::take(&mut self.behind);
         behind.iter().any(|&behind| self.is_viable_behind(program, stacks, behind))
-            || self.is_completed(program, stacks, head, 0)
+            || self.remembered(program, stacks, head, 0, |viability, stacks| {
+                viability.is_completed(program, stacks, head, 0)
+            })
     }
 
     /// Tells whether something completes a head behind a value that none of the sets has.
     fn is_viable_behind(&mut self, program: &Program, stacks: &mut Stacks, head: Head) -> bool {
-        let fingerprint = self
-            .answers
-            .as_ref()
-            .map(|Answers { before, n_sets, .. }| fingerprint_of(program, stacks, head, *before, *n_sets));
-        if let (Some(fingerprint), Some(answers)) = (fingerprint, &self.answers)
-            && let Some(&is_viable) = answers.are_viable.get(&fingerprint)
-        {
+        self.remembered(program, stacks, head, ONE_UNDER_WAY, |viability, stacks| {
+            viability.is_free(program, stacks, head, ONE_UNDER_WAY)
+                || viability.is_completed(program, stacks, head, ONE_UNDER_WAY)
+        })
+    }
+
+    /// Returns what `find` says of a place, or what it said of one from which the same can be read: tokens that differ in white space lead to few places.
+    fn remembered(
+        &mut self,
+        program: &Program,
+        stacks: &mut Stacks,
+        head: Head,
+        n_more: u32,
+        find: impl FnOnce(&mut Self, &mut Stacks) -> bool,
+    ) -> bool {
+        let Some(Answers { before, n_sets, .. }) = self.answers else { return find(self, stacks) };
+        let (start, n_used) = match n_more {
+            0 => self.extent(program, stacks, head),
+            // Behind a value nothing is begun.
+            _ => (stacks.values().map_or(0, DistinctValues::n_bytes), 0),
+        };
+        let text = normal(stacks, start, n_used);
+        stacks.work.spend(text.len() as u64);
+        let place = ((fingerprint_of(program, stacks, head, before, n_sets), n_more), text);
+        if let Some(&is_viable) = self.answers.as_ref().and_then(|answers| answers.are_viable.get(&place)) {
             return is_viable;
         }
-        let is_viable = self.is_free(program, stacks, head, ONE_UNDER_WAY)
-            || self.is_completed(program, stacks, head, ONE_UNDER_WAY);
-        if let (Some(fingerprint), Some(answers)) = (fingerprint, &mut self.answers) {
-            answers.are_viable.insert(fingerprint, is_viable);
+        let is_viable = find(self, stacks);
+        if let Some(answers) = &mut self.answers {
+            answers.are_viable.insert(place, is_viable);
         }
         is_viable
     }
@@ -250,8 +273,9 @@ impl Viability {
         let is_unbounded_behind = |state| program.reaches_unbounded(state, false);
         let n_compared = Cell::new(0);
         let has_candidates = |frame: Head, equality| {
-            n_compared.set(n_compared.get() + u64::from(values.n_values(frame.register)));
-            !Candidates::of(values, frame.register, equality).is_empty()
+            let n_begun = values.n_begun(frame.register);
+            n_compared.set(n_compared.get() + u64::from(values.n_values(frame.register)) + u64::from(n_begun));
+            Candidates::exist(values, frame.register, equality)
         };
         let is_free = self.has_free_way(program, stacks, head, n_more, |_| false, |_| false, |_, _| true)
             || self.has_free_way(program, stacks, head, n_more, is_unbounded, is_unbounded_behind, |_, _| true)

@@ -367,7 +367,7 @@ impl Lowerer<'_> {
 
     /// Returns how many items an array needs to have so that its values may run out while another item must follow.
     ///
-    /// With n items there is a way to the end that takes k more, each of which has more than n + k values to choose from, if all variants of items have that many.
+    /// With n items there is a way to the end that takes k more, and each of these has a value left if all variants of items have n + k values or more.
     fn exhaustible_behind(&mut self, plan: &Plan<'_>, places: &Places) -> Lowered<Exhaustible> {
         let is_left = |index| plan.unique.as_ref().is_some_and(|unique| unique.few.is_left(index));
         let is_of_few = |before: &Counts, after: &Counts| {
@@ -389,13 +389,11 @@ impl Lowerer<'_> {
             n_least = n_values.into_iter().chain(n_least).min();
         }
         let Some(n_least) = n_least.filter(|&n_least| n_least != usize::MAX) else { return Ok(Exhaustible::Never) };
-        // A shortest way leads to a place, or satisfies a condition, with each item.
-        let n_ways = plan
-            .shape
-            .counts
-            .iter()
-            .fold(plan.n_prefix.saturating_add(plan.shape.min), |sum, count| sum.saturating_add(count.min));
-        Ok(Exhaustible::Behind(u32::try_from((n_least as u64).saturating_sub(n_ways)).unwrap_or(u32::MAX)))
+        // A shortest way leads to a place, or satisfies a condition, with each item, and takes as many as are missing from the least length.
+        let n_ways = plan.shape.counts.iter().fold(plan.n_prefix, |sum, count| sum.saturating_add(count.min));
+        let n_left = (n_least as u64).saturating_sub(n_ways);
+        let n_items = if n_left >= plan.shape.min { n_left } else { 0 };
+        Ok(Exhaustible::Behind(u32::try_from(n_items).unwrap_or(u32::MAX)))
     }
 
     /// Adds the next item, in all variants.
