@@ -111,7 +111,7 @@ impl Default for Limits {
             automaton_states_max: 1 << 19,
             automaton_moves_max: 1 << 22,
             json_nesting_max: 100_000,
-            json_values_max: 1 << 22,
+            json_values_max: 1 << 18,
             number_digits_max: 4096,
             n_schemas_max: 1 << 20,
             schema_alternatives_max: 1 << 14,

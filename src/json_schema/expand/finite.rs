@@ -17,6 +17,8 @@ const LOOKS_IN_ALL_MAX: usize = 1024;
 const STRINGS_MAX: usize = 32;
 /// Most values in an array or object that is compared as a whole.
 const COMPOUND_VALUES_MAX: usize = 256;
+/// Steps that a look at the constants of a member counts as.
+const STEPS_PER_MEMBER: usize = 4;
 /// Greatest nesting of `anyOf` that is searched.
 const UNIONS_DEEP_MAX: usize = 3;
 
@@ -294,6 +296,8 @@ impl Expander<'_> {
 
     /// Returns a superset of the values that satisfy all members, if they are finitely many.
     pub(super) fn allowed(&mut self, members: &[Member]) -> Option<Rc<HashSet<Constant>>> {
+        // Who asks spends more, and learns then that nothing is left.
+        _ = self.budget.spend(STEPS_PER_MEMBER * members.len());
         let mut lists: SmallVec<[Rc<HashSet<Constant>>; 4]> = SmallVec::new();
         for &member in members {
             lists.extend(self.finite(member).map(|finite| finite.values));

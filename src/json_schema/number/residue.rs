@@ -89,6 +89,11 @@ impl Residues {
         self.divisors.iter().fold(1, |n, divisor| n.saturating_mul(without(without(divisor.modulus, 2), 5)))
     }
 
+    /// Returns the number of divisors.
+    pub fn n_divisors(&self) -> usize {
+        self.divisors.len()
+    }
+
     pub fn start(&self) -> Remainders {
         self.divisors.iter().map(|_| 0).collect()
     }

@@ -83,6 +83,9 @@ enum Digits {
 
 type Edges = Vec<(u8, u8, Place)>;
 
+/// Steps of a compile that finding a remainder behind each digit counts as.
+const STEPS_PER_REMAINDER: usize = 4;
+
 pub(super) fn language(
     set: &NumberSet,
     spelling: &NumberSpelling,
@@ -110,7 +113,13 @@ pub(super) fn language(
         has_exponents: spelling.has_exponents && set.integer.is_none() && set.divisors.is_empty(),
         fractions,
     };
-    let dfa = Dfa::unfold(Place::Start, |place, edges| speller.step(place, edges), limits, work)?;
+    // Each digit changes each remainder.
+    let n_steps = STEPS_PER_REMAINDER * speller.residues.n_divisors();
+    let step = |place: &Place, edges: &mut Edges, work: &mut Work<'_>| {
+        work.spend(n_steps)?;
+        Ok(speller.step(place, edges))
+    };
+    let dfa = Dfa::unfold_within(Place::Start, step, limits, work)?;
     if dfa.is_empty() && is_cut {
         return Err(NumberError::Magnitude);
     }
