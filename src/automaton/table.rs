@@ -312,16 +312,18 @@ impl MoveTable {
         of_column.into()
     }
 
-    /// Returns the bytes that `state` reads, by the bytes of each column.
-    pub fn bytes(&self, state: LocalState, of_column: &[ByteSet]) -> ByteSet {
-        match self.places[state.index()] {
-            RowPlace::Only { code: PackedMove::NONE, .. } => ByteSet::EMPTY,
-            RowPlace::Only { byte, .. } => ByteSet::from_bytes(&[byte]),
-            RowPlace::From(first) => {
-                let row = self.codes[first as usize..].iter().zip(of_column);
-                row.filter(|(code, _)| **code != PackedMove::NONE).fold(ByteSet::EMPTY, |all, (_, &of)| all | of)
-            }
-        }
+    /// Returns the moves of `state`, each with bytes that have it, by the bytes of each column. Several may be the same.
+    pub fn moves_by_column(
+        &self,
+        state: LocalState,
+        of_column: &[ByteSet],
+    ) -> impl Iterator<Item = (ByteSet, PackedMove)> {
+        let (only, row) = match self.places[state.index()] {
+            RowPlace::Only { byte, code } => (Some((ByteSet::from_bytes(&[byte]), code)), &[][..]),
+            RowPlace::From(first) => (None, &self.codes[first as usize..][..self.n_columns]),
+        };
+        let row = of_column.iter().copied().zip(row.iter().copied());
+        only.into_iter().chain(row).filter(|(_, code)| *code != PackedMove::NONE)
     }
 
     /// Tells whether two states read the same bytes.

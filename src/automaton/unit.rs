@@ -199,7 +199,12 @@ impl Unit {
 
     /// Returns the bytes that `state` reads.
     pub fn bytes(&self, state: LocalState) -> ByteSet {
-        self.content.table.bytes(state, self.column_bytes())
+        self.moves_of_bytes(state).fold(ByteSet::EMPTY, |all, (bytes, _)| all | bytes)
+    }
+
+    /// Returns the moves of `state`, each with bytes that have it. Several may be the same.
+    pub fn moves_of_bytes(&self, state: LocalState) -> impl Iterator<Item = (ByteSet, PackedMove)> {
+        self.content.table.moves_by_column(state, self.column_bytes())
     }
 
     /// Tells whether two states read the same bytes.

@@ -4,7 +4,7 @@ use super::cluster::{ScanCluster, cluster, may_have_cluster};
 use super::switches::ShortCut;
 use crate::automaton::{Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit, UnitState};
 use crate::util::{BoundedMap, ByteSet, Utf8State};
-use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set};
+use crate::vocab::{Alphabet, NonAscii, ascii_bytes};
 use ahash::AHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -197,8 +197,7 @@ fn alphabet(unit: &Unit, local: LocalState) -> Option<Alphabet> {
     if !matches!(unit.info(local).kind, Kind::Inner | Kind::End) {
         return None;
     }
-    let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Plain(to) | Step::Local(to) if to == local);
-    let ascii = ascii_set(|&byte| stays(byte));
+    let ascii = ascii_with(unit, local, |code| matches!(code.step(), Step::Plain(to) | Step::Local(to) if to == local));
     if ascii.count_ones() < WIDE_CHARS {
         return None;
     }
@@ -214,32 +213,34 @@ fn counted_alphabet(unit: &Unit, local: LocalState) -> Option<Alphabet> {
         Kind::RegisterRule { register_rule } => to == local && unit.register_rule(register_rule).counts_chars(),
         _ => false,
     };
-    let copy = |byte: u8| match unit.code(local, byte).step() {
+    let copy = |code: PackedMove| match code.step() {
         Step::Local(to) if is_copy(to) => Some(to),
         _ => None,
     };
-    let ascii = ascii_set(|&byte| copy(byte).is_some());
+    let ascii = ascii_with(unit, local, |code| copy(code).is_some());
     if ascii.count_ones() < WIDE_CHARS || !unit.controls(local).is_empty() {
         return None;
     }
-    let home = (0..128u8).find_map(copy)?;
+    let home = copy(unit.code(local, ascii.trailing_zeros() as u8))?;
     Some(Alphabet { ascii, non_ascii: others(unit, local, home) })
 }
 
 /// Returns the chain of states that begins with a state: white space of limited length, say, or the digits of a date.
 fn chain(unit: &Unit, start: LocalState) -> Option<Loop> {
-    let next = |from: LocalState, byte: u8| match unit.code(from, byte).step() {
+    let target = |from: LocalState, code: PackedMove| match code.step() {
         Step::Plain(to) | Step::Local(to) if to != from => Some(to),
         _ => None,
     };
+    let next = |from: LocalState, byte: u8| target(from, unit.code(from, byte));
     // The characters that share their target with most others.
     let mut targets: SmallVec<[(LocalState, u128); 8]> = SmallVec::new();
-    for byte in 0..128u8 {
-        let Some(to) = next(start, byte) else { continue };
+    for (bytes, code) in unit.moves_of_bytes(start) {
+        let (Some(to), ascii) = (target(start, code), bytes.ascii()) else { continue };
         match targets.iter().position(|(known, _)| *known == to) {
-            Some(at) => targets[at].1 |= 1 << byte,
+            Some(at) => targets[at].1 |= ascii,
+            None if ascii == 0 => {}
             None if targets.len() == targets.inline_size() => return None,
-            None => targets.push((to, 1 << byte)),
+            None => targets.push((to, ascii)),
         }
     }
     let (_, ascii) = targets.into_iter().max_by_key(|(_, ascii)| ascii.count_ones())?;
@@ -318,45 +319,58 @@ fn others(unit: &Unit, at: LocalState, home: LocalState) -> NonAscii {
 
 /// Tells whether from `at`, after the byte E2, exactly the characters that begin so lead to `home`, but U+2028 and U+2029.
 fn completes_but_separators(unit: &Unit, home: LocalState, at: LocalState) -> bool {
-    if unit.info(at).kind != Kind::Inner || !unit.controls(at).is_empty() {
-        return false;
-    }
-    let last_byte = Utf8State::of_lead(0xE2).expect("characters begin so").after_continuation();
-    let is_rest = (0..=255u8).all(|byte| match unit.code(at, byte).step() {
-        Step::None => !(0x80..=0xBF).contains(&byte),
-        Step::Plain(_) if byte == 0x80 => true,
-        Step::Plain(to) => (0x81..=0xBF).contains(&byte) && completes(unit, home, to, last_byte),
+    let Some(rest) = Utf8State::of_lead(0xE2) else { return false };
+    let last_byte = rest.after_continuation();
+    // U+2028 and U+2029 are E2 80 A8 and E2 80 A9.
+    let behind_80 = ByteSet::from_bytes(&[0x80]);
+    let leads_on = |(bytes, code): (ByteSet, PackedMove)| match code.step() {
+        Step::Plain(to) => bytes.is_subset(&behind_80) || completes(unit, home, to, last_byte),
         _ => false,
-    });
-    let Step::Plain(last) = unit.code(at, 0x80).step() else { return false };
-    let is_inner = unit.info(last).kind == Kind::Inner && unit.controls(last).is_empty();
-    let leads_home = |byte: u8| match unit.code(last, byte).step() {
-        Step::None => !(0x80..=0xBF).contains(&byte) || matches!(byte, 0xA8 | 0xA9),
-        Step::Plain(to) | Step::Local(to) => {
-            to == home && (0x80..=0xBF).contains(&byte) && !matches!(byte, 0xA8 | 0xA9)
-        }
-        Step::List(_) => false,
     };
-    is_rest && is_inner && (0..=255).all(leads_home)
+    let Step::Plain(last) = unit.code(at, 0x80).step() else { return false };
+    let but_separators = continuations(last_byte) & !ByteSet::from_bytes(&[0xA8, 0xA9]);
+    is_inside(unit, at)
+        && unit.bytes(at) == continuations(rest)
+        && unit.moves_of_bytes(at).all(leads_on)
+        && is_inside(unit, last)
+        && unit.bytes(last) == but_separators
+        && only_target(unit, last) == Some(home)
 }
 
 /// Tells whether from `at` exactly the continuation bytes that a place in a character still needs lead back to `home`.
 fn completes(unit: &Unit, home: LocalState, at: LocalState, rest: Utf8State) -> bool {
-    // Nothing may end within the character: the walk does not look there.
-    if unit.info(at).kind != Kind::Inner || !unit.controls(at).is_empty() {
+    if !is_inside(unit, at) || unit.bytes(at) != continuations(rest) {
         return false;
     }
-    let mut next = None;
-    let is_exact = (0..=255u8).all(|byte| match unit.code(at, byte).step() {
-        Step::None => !rest.bytes().contains(&byte),
-        Step::Plain(to) | Step::Local(to) => rest.bytes().contains(&byte) && *next.get_or_insert(to) == to,
-        Step::List(_) => false,
-    });
-    match next {
-        Some(next) if is_exact => match rest.after_continuation() {
-            Utf8State::BOUNDARY => next == home,
-            rest => completes(unit, home, next, rest),
-        },
-        _ => false,
+    match (only_target(unit, at), rest.after_continuation()) {
+        (Some(next), Utf8State::BOUNDARY) => next == home,
+        (Some(next), rest) => completes(unit, home, next, rest),
+        (None, _) => false,
     }
+}
+
+/// Returns the continuation bytes of which one follows at a place in a character.
+fn continuations(rest: Utf8State) -> ByteSet {
+    let bytes = rest.bytes();
+    ByteSet::range(*bytes.start(), *bytes.end())
+}
+
+/// Tells whether nothing may end in a state, as the walk does not look for that within characters.
+fn is_inside(unit: &Unit, at: LocalState) -> bool {
+    unit.info(at).kind == Kind::Inner && unit.controls(at).is_empty()
+}
+
+/// Returns the state that all bytes lead to which a state reads, if it is one and nothing is pushed.
+fn only_target(unit: &Unit, at: LocalState) -> Option<LocalState> {
+    let mut targets = unit.moves_of_bytes(at).map(|(_, code)| match code.step() {
+        Step::Plain(to) | Step::Local(to) => Some(to),
+        Step::None | Step::List(_) => None,
+    });
+    let first = targets.next()?;
+    if targets.all(|target| target == first) { first } else { None }
+}
+
+/// Returns the characters of ASCII whose move passes a test.
+fn ascii_with(unit: &Unit, state: LocalState, test: impl Fn(PackedMove) -> bool) -> u128 {
+    unit.moves_of_bytes(state).filter(|&(_, code)| test(code)).fold(0, |all, (bytes, _)| all | bytes.ascii())
 }

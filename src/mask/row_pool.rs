@@ -20,6 +20,8 @@ const TOKENS_FREE: usize = 96;
 /// Most tokens in which a mask may differ from its base, and the share of its list that these may be.
 const DIFFERENCE_MAX: usize = 96;
 const DIFFERENCE_SHARE: usize = 4;
+/// Words of a row in which tokens are counted, to tell at once that most others are not near it.
+const SAMPLED_WORDS: usize = 256;
 /// Tokens in which it may differ from a base without looking for a nearer one.
 const DIFFERENCE_FREE: usize = 24;
 
@@ -32,7 +34,7 @@ pub(super) struct RowPool {
 #[derive(Debug, Default)]
 struct Pooled {
     bases: Slots<PooledMask>,
-    /// Rows that are masks, with the numbers of their tokens.
+    /// Rows that are masks, with what [`sample`] counts of them.
     rows: Slots<(Arc<[u32]>, usize)>,
 }
 
@@ -118,11 +120,11 @@ impl RowPool {
 
     /// As [`Self::delta_encoded`], for a row.
     fn delta_encoded_row(&self, row: &Arc<[u32]>) -> MaskEntry {
-        let n_tokens: usize = row.iter().map(|word| word.count_ones() as usize).sum();
+        let n_sampled = sample(row);
         let mut known = self.lock();
         let mut max = DIFFERENCE_MAX;
         let mut nearest = None;
-        for (base, _) in known.rows.items.iter().filter(|(_, n)| n_tokens.abs_diff(*n) <= DIFFERENCE_MAX) {
+        for (base, _) in known.rows.items.iter().filter(|(_, n)| n_sampled.abs_diff(*n) <= DIFFERENCE_MAX) {
             if let Some(difference) = difference(base, row, max) {
                 (max, nearest) = (difference, Some(Arc::clone(base)));
                 if max <= DIFFERENCE_FREE {
@@ -137,7 +139,7 @@ impl RowPool {
             }
             None => {
                 // One is here, and one is that of the mask.
-                known.rows.add((Arc::clone(row), n_tokens), |(row, _)| Arc::strong_count(row) > 2);
+                known.rows.add((Arc::clone(row), n_sampled), |(row, _)| Arc::strong_count(row) > 2);
                 MaskEntry::Dense(Arc::clone(row))
             }
         }
@@ -200,6 +202,12 @@ impl Pooled {
         }
         nearest
     }
+}
+
+/// Returns how many of the first tokens a row has. Rows that differ in that by more than [`DIFFERENCE_MAX`] are not near each other, and to count all
+/// tokens would take longer than to make most rows.
+fn sample(row: &[u32]) -> usize {
+    row[..row.len().min(SAMPLED_WORDS)].iter().map(|word| word.count_ones() as usize).sum()
 }
 
 /// Returns in how many bits two rows differ, if those are at most `max`.

@@ -23,11 +23,14 @@ impl ByteSet {
 
     /// Returns the set of the bytes `low..=high`; empty when `low > high`.
     pub fn range(low: u8, high: u8) -> Self {
-        let mut set = Self::EMPTY;
-        for byte in low..=high {
-            set.insert(byte);
+        if low > high {
+            return Self::EMPTY;
         }
-        set
+        // By word: its bits from the first member on, and up to the last.
+        let bits = |i: usize, byte: u8| usize::from(byte).saturating_sub(64 * i).min(63);
+        let is_in = |i: usize| (usize::from(low >> 6)..=usize::from(high >> 6)).contains(&i);
+        let word = |i: usize| if is_in(i) { u64::MAX << bits(i, low) & u64::MAX >> (63 - bits(i, high)) } else { 0 };
+        ByteSet { words: core::array::from_fn(word) }
     }
 
     /// Returns the set of the bytes in `bytes`.
@@ -38,6 +41,11 @@ impl ByteSet {
     /// Returns the set of the bytes whose bit is set: byte `64 * i + j` by bit `j` of word `i`.
     pub fn from_words(words: [u64; 4]) -> Self {
         ByteSet { words }
+    }
+
+    /// Returns the members below 128, by bit.
+    pub fn ascii(&self) -> u128 {
+        u128::from(self.words[0]) | u128::from(self.words[1]) << 64
     }
 
     /// Returns whether `byte` is a member.
@@ -157,6 +165,10 @@ mod tests {
         assert_eq!((!set).ranges(), [(0, 2), (71, 254)]);
         assert!((set & !set).is_empty() && (set | !set) == ByteSet::ALL);
         assert_eq!(ByteSet::range(9, 3), ByteSet::EMPTY);
+        for (low, high) in (0..=255u8).flat_map(|low| (low..=255).map(move |high| (low, high))) {
+            assert_eq!(ByteSet::range(low, high), (low..=high).collect(), "{low} to {high}");
+        }
+        assert_eq!(ByteSet::from_bytes(&[0, 63, 64, 127, 128]).ascii(), 1 | 1 << 63 | 1 << 64 | 1 << 127);
         assert_eq!(ByteSet::ALL.iter().count(), 256);
     }
 }
