@@ -54,6 +54,15 @@ const HOSTILE: &[(&str, Generator)] = &[
         };
         format!(r#"{{"oneOf":[{}]}}"#, list(n, |i| format!(r#"{{"const":{}}}"#, value(i))))
     }),
+    ("not an object among some of objects", |n| {
+        format!(r#"{{"not":{{"enum":[{}]}}}}"#, list(n, |i| format!(r#"{{"a":{{"b":{i}}}}}"#)))
+    }),
+    ("one of some objects of objects, or any with their key", |n| {
+        let constants = list(n, |i| format!(r#"{{"const":{{"a":{{"b":{i}}}}}}}"#));
+        format!(r#"{{"oneOf":[{{"type":"object","required":["a"]}},{constants}]}}"#)
+    }),
+    ("a constant of many items", |n| format!(r#"{{"const":[{}]}}"#, list(20 * n, |i| format!("{i}")))),
+    ("not a constant of many items", |n| format!(r#"{{"not":{{"const":[{}]}}}}"#, list(20 * n, |i| format!("{i}")))),
     ("oneOf of enums that overlap", |n| {
         format!(r#"{{"oneOf":[{}]}}"#, list(n, |i| format!(r#"{{"enum":["a{i}","a{}",{i}]}}"#, i + 1)))
     }),
