@@ -41,7 +41,7 @@ pub struct Limits {
     /// Most states of the automata of one grammar, all units together.
     pub automaton_states_max: usize,
     /// Most moves of the automata of one grammar, all units together. Where a letter leads to several places or pushes return states, each of
-    /// these counts as two. Building them may take 64 steps for each, of some nanoseconds.
+    /// these counts as two. Building them may take 32 steps for each, of some nanoseconds.
     pub automaton_moves_max: usize,
     /// Deepest nesting of arrays and objects in a JSON document (its parser does not recurse).
     pub json_nesting_max: usize,

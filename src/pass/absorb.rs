@@ -13,7 +13,7 @@
 use super::BuildError;
 use super::compile_budget::CompileBudget;
 use super::determinize::determinize;
-use super::network::{Label, NetRuleId, Nfa, RuleAutomaton};
+use super::network::{Determinism, Label, NetRuleId, Nfa, RuleAutomaton};
 use hashbrown::HashSet;
 
 const PAIRS_MAX: usize = 4096;
@@ -47,7 +47,7 @@ fn absorbed(id: NetRuleId, automaton: &RuleAutomaton) -> Option<Nfa> {
     let mut n_edges_left = EDGES_MAX;
     let is_jump = |&state: &u32| {
         automaton.is_pure_end(state)
-            || (automaton.is_deterministic()
+            || (automaton.determinism() == Determinism::Minimal
                 && automaton.is_accepting(state)
                 && automaton.accepting_states().all(|end| follows_too(automaton, state, end, &mut n_edges_left)))
     };

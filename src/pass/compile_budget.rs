@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Steps allowed per move of [`Limits::automaton_moves_max`].
-const STEPS_PER_MOVE: u64 = 64;
+const STEPS_PER_MOVE: u64 = 32;
 /// Steps between two checks of the clock: some tens of microseconds.
 const STEPS_PER_CHECK: u64 = 1 << 13;
 
@@ -49,7 +49,7 @@ impl CompileBudget {
             n_steps: Cell::new(0),
             next_check: Cell::new(0),
             n_steps_max: n_edges_max.saturating_mul(STEPS_PER_MOVE),
-            what: "steps of building the grammar's automata (64 for each of automaton_moves_max)",
+            what: "steps of building the grammar's automata (32 for each of automaton_moves_max)",
             n_edges: Cell::new(0),
             n_edges_max,
             n_schema_steps: Cell::new(0),
@@ -186,9 +186,9 @@ mod tests {
     fn gives_up_for_each_reason() {
         let limits = Limits { automaton_moves_max: 1000, ..Limits::default() };
         let budget = CompileBudget::new(None, None, &limits);
-        assert!((0..64).all(|_| budget.spend(1000).is_ok()));
+        assert!((0..32).all(|_| budget.spend(1000).is_ok()));
         let error = (0..64).find_map(|_| budget.spend(1000).err()).expect("the steps are bounded");
-        assert_eq!(error.limit_met().map(|(_, limit)| limit), Some(64_000));
+        assert_eq!(error.limit_met().map(|(_, limit)| limit), Some(32_000));
         assert!((0..3).all(|_| budget.spend(1).is_err()), "each step after an error is one too many");
         assert!(budget.count_edges(1000).is_ok() && budget.count_edges(1).is_err());
         let flag = Arc::new(AtomicBool::new(false));

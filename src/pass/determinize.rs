@@ -3,7 +3,8 @@
 //! The subset construction, then minimization with a numbering in breadth-first order along sorted labels, so that equal languages over
 //! equal letters give equal automata. Bytes come in ranges, and overlapping ranges are split at each other's ends. Some languages have no
 //! small deterministic automaton (`.*a.{20}`): beyond a number of states the result is the given automaton without epsilon edges instead,
-//! of which several states are live at once at run time.
+//! of which several states are live at once at run time. States of it that go on alike are merged first (bisimulation), and where that merged any
+//! the subsets are tried once more: `([a-z]* "1" [0-9]* | [a-z]* "2" [0-9]* | ...)*` is in any set of its digits, which are one state then.
 //!
 //! The empty word is dropped: state 0 of the result never accepts.
 //!
@@ -13,8 +14,8 @@
 
 use super::BuildError;
 use super::compile_budget::{CompileBudget, steps_of_sorting};
-use super::minimize::minimize;
-use super::network::{Edge, Label, Nfa, Rows, RuleAutomaton};
+use super::minimize::{merge, minimize};
+use super::network::{Determinism, Edge, Label, Nfa, Rows, RuleAutomaton};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -33,11 +34,17 @@ pub(crate) fn determinize(nfa: &Nfa, budget: &CompileBudget) -> Result<RuleAutom
     if !graph.is_live(nfa.start) {
         return Ok(RuleAutomaton::of_nothing());
     }
-    let n_states_max = STATES_FREE + STATES_PER_STATE * nfa.n_states as usize;
-    match subsets(nfa, &graph, n_states_max, budget)? {
-        Some((rows, accepting)) => minimize(&rows, &accepting, budget),
-        None => without_epsilons(nfa, &graph, budget),
+    if let Some((rows, accepting)) = subsets(nfa, &graph, budget)? {
+        return minimize(&rows, &accepting, budget);
     }
+    let merged = merge_alike(nfa, &graph, budget)?;
+    let graph = Graph::new(&merged);
+    if merged.n_states < nfa.n_states
+        && let Some((rows, accepting)) = subsets(&merged, &graph, budget)?
+    {
+        return minimize(&rows, &accepting, budget);
+    }
+    without_epsilons(&merged, &graph, budget)
 }
 
 /// Most room, in states, that is made beforehand.
@@ -160,12 +167,9 @@ impl<'a> Closure<'a> {
     }
 }
 
-fn subsets(
-    nfa: &Nfa,
-    graph: &Graph,
-    n_states_max: usize,
-    budget: &CompileBudget,
-) -> Result<Option<(Rows, Vec<bool>)>, BuildError> {
+/// Returns the deterministic automaton of `nfa`; nothing where it would be too large.
+fn subsets(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<Option<(Rows, Vec<bool>)>, BuildError> {
+    let n_states_max = STATES_FREE + STATES_PER_STATE * nfa.n_states as usize;
     let mut closure = Closure::new(nfa, graph);
     let n = nfa.n_states as usize;
     let mut ids: HashMap<Subset, u32> = HashMap::new();
@@ -235,6 +239,42 @@ fn subsets(
         }
     }
     Ok(Some((rows, accepting)))
+}
+
+/// An epsilon edge, as a letter: no automaton that was built before has this number.
+const EPSILON: Label = Label::External(u32::MAX);
+
+/// Returns the live part of an automaton, with states merged that have the same edges, epsilon edges too, to merged states (a bisimulation).
+fn merge_alike(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<Nfa, BuildError> {
+    let mut number = vec![u32::MAX; nfa.n_states as usize];
+    number[nfa.start as usize] = 0;
+    let mut order = vec![nfa.start];
+    let (mut rows, mut accepting) = (Rows::default(), Vec::new());
+    while let Some(&state) = order.get(rows.len()) {
+        accepting.push(state == nfa.accept);
+        let epsilons = graph.epsilons(state).iter().map(|&target| Edge { label: EPSILON, target });
+        for edge in graph.edges(state).iter().copied().chain(epsilons).filter(|edge| graph.is_live(edge.target)) {
+            let target = &mut number[edge.target as usize];
+            if *target == u32::MAX {
+                *target = order.len() as u32;
+                order.push(edge.target);
+            }
+            rows.push(Edge { target: *target, ..edge });
+        }
+        rows.sort_open_row();
+        budget.spend(1 + rows.next_row().len())?;
+        rows.end_row();
+    }
+    let (rows, accepting) = merge(&rows, &accepting, budget)?;
+    let accept = accepting.iter().position(|&accepts| accepts).expect("the start is live") as u32;
+    let mut merged = Nfa { n_states: rows.len() as u32, start: 0, accept, ..Nfa::new() };
+    for state in 0..rows.len() {
+        let (epsilons, edges): (Vec<&Edge>, Vec<&Edge>) =
+            rows.row(state).iter().partition(|edge| edge.label == EPSILON);
+        merged.epsilons.extend(epsilons.into_iter().map(|edge| (state as u32, edge.target)));
+        merged.edges.extend(edges.into_iter().map(|edge| (state as u32, edge.label, edge.target)));
+    }
+    Ok(merged)
 }
 
 /// Groups targets by letter; overlapping byte ranges are split at each other's ends.
@@ -341,7 +381,7 @@ fn without_epsilons(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<
         row.drain(..).for_each(|edge| rows.push(edge));
         rows.end_row();
     }
-    Ok(RuleAutomaton::from_parts(rows, accepting, false))
+    Ok(RuleAutomaton::from_parts(rows, accepting, Determinism::TooLarge))
 }
 
 #[cfg(test)]
@@ -373,7 +413,7 @@ mod tests {
         let automaton = determinize(&given, &CompileBudget::none()).unwrap();
         assert_eq!(automaton.n_states(), 3);
         assert_eq!(automaton.edges(0), [Edge { label: Label::Bytes(b'a', b'z'), target: 1 }]);
-        assert!(automaton.is_deterministic() && automaton.is_pure_end(2));
+        assert!(automaton.determinism() == Determinism::Minimal && automaton.is_pure_end(2));
     }
 
     #[test]
@@ -400,7 +440,25 @@ mod tests {
         }
         given.edges.push((last, Label::Bytes(0, 255), 1));
         let automaton = determinize(&given, &CompileBudget::none()).unwrap();
-        assert!(!automaton.is_deterministic());
+        assert_eq!(automaton.determinism(), Determinism::TooLarge);
         assert!(automaton.n_states() <= given.n_states as usize + 1);
+    }
+
+    #[test]
+    fn states_that_go_on_alike_do_not_make_a_language_large() {
+        // (0 [0-9]* | 1 [0-9]* | ... )* x, with 40 different first bytes and a loop for each: any set of loops can be live.
+        let digits = Label::Bytes(b'0', b'9');
+        let mut given = Nfa::new();
+        for i in 0..40 {
+            let (first, own_loop) = (given.state(), given.state());
+            given.epsilons.push((0, first));
+            let (low, high) = (b'0' + i % 10, if i % 3 == 0 { b'9' } else { b'0' + i % 10 });
+            given.edges.extend([(first, Label::Bytes(low, high), own_loop), (own_loop, digits, own_loop)]);
+            given.epsilons.push((own_loop, 0));
+        }
+        given.edges.push((0, byte(b'x'), 1));
+        let automaton = determinize(&given, &CompileBudget::none()).unwrap();
+        assert_eq!(automaton.determinism(), Determinism::Minimal);
+        assert_eq!(automaton.n_states(), 2);
     }
 }

@@ -37,7 +37,7 @@ use super::BuildError;
 use super::absorb::absorb;
 use super::compile_budget::CompileBudget;
 use super::determinize::determinize;
-use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, Rows, RuleAutomaton};
+use super::network::{Determinism, Edge, Label, NetRule, NetRuleId, Network, Nfa, Rows, RuleAutomaton};
 use super::order::callees_first;
 use crate::limits::Limits;
 use crate::machine::Counter;
@@ -154,7 +154,7 @@ fn callees_of_hosts(callees: Vec<Vec<NetRuleId>>, hosts: &[NetRuleId]) -> Vec<Ve
 }
 
 fn empty() -> RuleAutomaton {
-    RuleAutomaton::from_parts(Rows::default(), Vec::new(), true)
+    RuleAutomaton::from_parts(Rows::default(), Vec::new(), Determinism::Minimal)
 }
 
 fn callees(automaton: &RuleAutomaton) -> Vec<NetRuleId> {
@@ -247,7 +247,7 @@ fn merge_copies_of(
     let automaton = determinize(&nfa, budget)?;
     let n_states = |rule: NetRuleId| network.rule(rule).automaton.n_states();
     let n_states_max = n_states(id) + callees.iter().map(|&callee| n_states(callee)).sum::<usize>();
-    let is_merged = automaton.is_deterministic() && automaton.n_states() <= n_states_max;
+    let is_merged = automaton.determinism() == Determinism::Minimal && automaton.n_states() <= n_states_max;
     if is_merged {
         network.rules[id.index()].automaton = automaton;
         *n_left = n_left_then;

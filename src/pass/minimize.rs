@@ -13,7 +13,7 @@
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
-use super::network::{Edge, Label, Rows, RuleAutomaton};
+use super::network::{Determinism, Edge, Label, Rows, RuleAutomaton};
 use core::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
@@ -27,6 +27,14 @@ type Row = SmallVec<[(Label, u32); 4]>;
 
 /// Returns the minimal automaton of a deterministic one without dead states, numbered in breadth-first order along sorted labels.
 pub(super) fn minimize(rows: &Rows, accepting: &[bool], budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
+    let (rows, accepting) = merge(rows, accepting, budget)?;
+    Ok(RuleAutomaton::from_parts(rows, accepting, Determinism::Minimal))
+}
+
+/// Merges states that have the same edges to merged states, of an automaton without dead states whose rows are sorted, and numbers them likewise.
+/// Those of a deterministic automaton are all that have the same future; of others those that a bisimulation finds which compares labels as they are
+/// written.
+pub(super) fn merge(rows: &Rows, accepting: &[bool], budget: &CompileBudget) -> Result<(Rows, Vec<bool>), BuildError> {
     budget.spend(rows.len() + rows.edges().len())?;
     let class = match bottom_up(rows, budget)? {
         Some(order) => classes_without_cycles(rows, accepting, &order, budget)?,
@@ -56,7 +64,7 @@ pub(super) fn minimize(rows: &Rows, accepting: &[bool], budget: &CompileBudget) 
         new_rows.end_row();
         new_accepting.push(accepting[state]);
     }
-    Ok(RuleAutomaton::from_parts(new_rows, new_accepting, true))
+    Ok((new_rows, new_accepting))
 }
 
 /// Returns the states, each behind all that it leads to; nothing if one leads to itself.
@@ -139,34 +147,34 @@ fn classes_without_cycles(
     Ok(class)
 }
 
-/// Appends a row with targets replaced by their classes; neighbouring ranges with the same class are joined.
+/// Appends a row with targets replaced by their classes; neighbouring ranges with the same class are joined, and of equal edges one stays.
 fn push_merged(row: &[Edge], class: &[u32], rows: &mut Rows) {
     for edge in row {
         let target = class[edge.target as usize];
-        match (rows.open_row().last_mut(), edge.label) {
-            (Some(Edge { label: Label::Bytes(_, high), target: last }), Label::Bytes(low, new_high))
-                if *last == target && *high < low && *high + 1 == low =>
-            {
-                *high = new_high;
-            }
-            _ => rows.push(Edge { label: edge.label, target }),
+        let last = rows.open_row().last_mut().filter(|last| last.target == target);
+        if !last.is_some_and(|last| extend(&mut last.label, edge.label)) {
+            rows.push(Edge { label: edge.label, target });
         }
+    }
+    // The edges of a deterministic automaton are in the order of their labels alone.
+    if !rows.open_row().is_sorted_by(|a, b| a < b) {
+        rows.sort_open_row();
     }
 }
 
-/// Returns a row with targets replaced by their classes; neighbouring ranges with the same class are joined.
+/// As [`push_merged`], on its own.
 fn merged(row: &[Edge], class: &[u32]) -> Row {
     let mut merged = Row::new();
     for edge in row {
         let target = class[edge.target as usize];
-        match (merged.last_mut(), edge.label) {
-            (Some((Label::Bytes(_, high), last)), Label::Bytes(low, new_high))
-                if *last == target && *high < low && *high + 1 == low =>
-            {
-                *high = new_high;
-            }
-            _ => merged.push((edge.label, target)),
+        let last = merged.last_mut().filter(|last| last.1 == target);
+        if !last.is_some_and(|last| extend(&mut last.0, edge.label)) {
+            merged.push((edge.label, target));
         }
+    }
+    if !merged.is_sorted_by(|a, b| a < b) {
+        merged.sort_unstable();
+        merged.dedup();
     }
     merged
 }
@@ -175,14 +183,23 @@ fn merged(row: &[Edge], class: &[u32]) -> Row {
 fn letters(row: &[Edge]) -> SmallVec<[Label; 4]> {
     let mut letters: SmallVec<[Label; 4]> = SmallVec::new();
     for edge in row {
-        match (letters.last_mut(), edge.label) {
-            (Some(Label::Bytes(_, high)), Label::Bytes(low, new_high)) if *high < low && *high + 1 == low => {
-                *high = new_high;
-            }
-            _ => letters.push(edge.label),
+        if !letters.last_mut().is_some_and(|last| *last == edge.label || extend(last, edge.label)) {
+            letters.push(edge.label);
         }
     }
     letters
+}
+
+/// Extends a range of bytes by one that begins right behind it; returns whether it does.
+#[inline]
+fn extend(range: &mut Label, next: Label) -> bool {
+    match (range, next) {
+        (Label::Bytes(_, high), Label::Bytes(low, new_high)) if *high < low && *high + 1 == low => {
+            *high = new_high;
+            true
+        }
+        _ => false,
+    }
 }
 
 struct Refinement<'a> {
@@ -265,6 +282,20 @@ impl<'a> Refinement<'a> {
         // The first settled state represents all settled ones.
         let n_waiting = settled - first;
         let spokesman = (settled < end).then(|| self.order[settled as usize]);
+        if let (1, Some(spokesman)) = (n_waiting, spokesman) {
+            // Most splits are of one state, in a long row of states that differ by what follows behind the last.
+            let row = |state: u32| merged(self.rows.row(state as usize), &self.class);
+            let state = self.order[first as usize];
+            if row(state) == row(spokesman) {
+                self.blocks[class as usize].settled = first;
+                return;
+            }
+            self.blocks[class as usize] = Block { first: settled, settled, end };
+            self.class[state as usize] = self.blocks.len() as u32;
+            self.blocks.push(Block { first, settled: first, end: settled });
+            self.wake_sources(state);
+            return;
+        }
         let mut groups: Vec<Vec<u32>> = Vec::new();
         let mut group_of: HashMap<Row, usize> = HashMap::with_capacity(n_waiting as usize + 1);
         for &state in spokesman.iter().chain(&self.order[first as usize..settled as usize]) {
@@ -309,12 +340,14 @@ impl<'a> Refinement<'a> {
         for (start, stop) in renamed {
             // `wake` moves states within their blocks, maybe within this one.
             let states: Vec<u32> = self.order[start as usize..stop as usize].to_vec();
-            for state in states {
-                let (from, to) = (self.offsets[state as usize], self.offsets[state as usize + 1]);
-                for at in from..to {
-                    self.wake(self.sources[at as usize]);
-                }
-            }
+            states.into_iter().for_each(|state| self.wake_sources(state));
+        }
+    }
+
+    /// Makes the states pending that lead to a state.
+    fn wake_sources(&mut self, state: u32) {
+        for at in self.offsets[state as usize]..self.offsets[state as usize + 1] {
+            self.wake(self.sources[at as usize]);
         }
     }
 

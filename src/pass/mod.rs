@@ -29,7 +29,8 @@ pub(crate) use compile_budget::{CompileBudget, steps_of_sorting};
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::{External, References};
 pub(crate) use network::{
-    Callees, ControlKind, ControlLetter, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
+    Callees, ControlKind, ControlLetter, Determinism, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId,
+    RuleAutomaton,
 };
 pub(crate) use token_sets::{TokenRanges, TokenSets};
 

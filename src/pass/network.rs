@@ -274,6 +274,20 @@ impl Rows {
         self.offsets.push(self.edges.len() as u32);
     }
 
+    /// Sorts the edges of the next state so far, and drops those that are there twice.
+    pub fn sort_open_row(&mut self) {
+        let start = self.offsets[self.offsets.len() - 1] as usize;
+        self.edges[start..].sort_unstable();
+        let mut n = start;
+        for at in start..self.edges.len() {
+            if n == start || self.edges[n - 1] != self.edges[at] {
+                self.edges[n] = self.edges[at];
+                n += 1;
+            }
+        }
+        self.edges.truncate(n);
+    }
+
     /// Takes back the edges of the next state.
     pub fn drop_open_row(&mut self) {
         self.edges.truncate(self.offsets[self.offsets.len() - 1] as usize);
@@ -287,8 +301,7 @@ pub(crate) struct RuleAutomaton {
     offsets: Vec<u32>,
     edges: Vec<Edge>,
     accepting: Accepting,
-    /// Whether no two edges of a state can read the same letter. A deterministic automaton is also minimal.
-    is_deterministic: bool,
+    determinism: Determinism,
     /// States to which calls of distinct values return, ascending. All values of one call of this rule must differ.
     elements: Vec<(u32, Distinct)>,
     /// Lists of declared keys, which count as taken from the start.
@@ -297,6 +310,16 @@ pub(crate) struct RuleAutomaton {
     register_rules: Vec<(u32, RegisterRule)>,
     /// What letters that are sets mean, if there are some and the network is finished.
     token_sets: Option<Arc<TokenSets>>,
+}
+
+/// What is known of an automaton.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Determinism {
+    /// No two edges of a state can read the same letter, and no smaller automaton is like that.
+    Minimal,
+    /// A deterministic automaton of the language would be too large.
+    TooLarge,
+    Unknown,
 }
 
 /// The accepting states, as a bitmap that is inline for up to 128 states.
@@ -339,19 +362,19 @@ impl Hash for RuleAutomaton {
 
 impl RuleAutomaton {
     /// Assembles an automaton from the edges of each state in turn.
-    pub fn from_parts(mut rows: Rows, accepting: Vec<bool>, is_deterministic: bool) -> Self {
+    pub fn from_parts(mut rows: Rows, accepting: Vec<bool>, determinism: Determinism) -> Self {
         for state in 0..rows.len() {
             rows.row_mut(state).sort_unstable();
         }
         let automaton = RuleAutomaton::from_sorted(rows.edges, rows.offsets, accepting.into_iter());
-        RuleAutomaton { is_deterministic, ..automaton }
+        RuleAutomaton { determinism, ..automaton }
     }
 
     /// Returns an automaton of one state that doesn't accept.
     pub fn of_nothing() -> Self {
         let mut rows = Rows::default();
         rows.end_row();
-        RuleAutomaton::from_parts(rows, vec![false], true)
+        RuleAutomaton::from_parts(rows, vec![false], Determinism::Minimal)
     }
 
     /// Assembles an automaton, deterministic or not, from the sorted edges of all states, and where those of each state begin and end.
@@ -360,7 +383,7 @@ impl RuleAutomaton {
             offsets,
             edges,
             accepting: accepting.collect(),
-            is_deterministic: false,
+            determinism: Determinism::Unknown,
             elements: Vec::new(),
             declared_keys: SmallVec::new(),
             register_rules: Vec::new(),
@@ -467,8 +490,8 @@ impl RuleAutomaton {
         (0..self.n_states() as u32).filter(|&state| self.is_accepting(state))
     }
 
-    pub fn is_deterministic(&self) -> bool {
-        self.is_deterministic
+    pub fn determinism(&self) -> Determinism {
+        self.determinism
     }
 
     /// Returns whether `state` only ends the rule: it accepts and nothing follows.

@@ -3,7 +3,7 @@
 //! Text without `</think>` of at most 20,000 characters: the product of both has 20,000 copies of each state. Instead a register counts the characters beside the automaton
 //! ([`Length`]), and no state is entered with so many that the end is too far.
 
-use super::network::{Edge, Label, Rows, RuleAutomaton};
+use super::network::{Determinism, Edge, Label, Rows, RuleAutomaton};
 use crate::machine::{Length, RegisterRule};
 use crate::regular::Dfa;
 use crate::util::distances_to_end;
@@ -44,7 +44,7 @@ pub(super) fn automaton(dfa: &Dfa, max: u32) -> Option<RuleAutomaton> {
         (place, RegisterRule::Length(Length { counts_char, is_accepting, min: 0, arrival_max }))
     });
     let rules = rules.collect();
-    Some(RuleAutomaton::from_parts(rows, accepting, false).with_register_rules(rules))
+    Some(RuleAutomaton::from_parts(rows, accepting, Determinism::Unknown).with_register_rules(rules))
 }
 
 /// Returns by state whether it is between characters, not within one: only continuation bytes follow there.

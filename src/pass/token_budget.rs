@@ -8,7 +8,7 @@
 //! a (bc)*       0 --a--> 1 nearer (end)     1 --b--> 2     2 --c--> 1 nearer (end)
 //! ```
 
-use super::network::{Edge, Label, Rows, RuleAutomaton};
+use super::network::{Determinism, Edge, Label, Rows, RuleAutomaton};
 use crate::machine::{RegisterRule, TokenBudget};
 use crate::regular::Dfa;
 use hashbrown::HashMap;
@@ -38,5 +38,5 @@ pub(super) fn automaton(dfa: &Dfa, max: u32) -> Option<RuleAutomaton> {
         (place, RegisterRule::Tokens(budget))
     });
     let rules = rules.collect();
-    Some(RuleAutomaton::from_parts(rows, accepting, false).with_register_rules(rules))
+    Some(RuleAutomaton::from_parts(rows, accepting, Determinism::Unknown).with_register_rules(rules))
 }

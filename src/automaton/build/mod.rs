@@ -9,7 +9,8 @@
 //!
 //! Copies of a counted body have a register, so items of a counter's body are only ever together with each other.
 //!
-//! Sets can be exponentially many. Past a budget the unit is built again with one item per state and several moves per byte.
+//! Sets can be exponentially many. Past a budget the unit is built again with one item per state and several moves per byte; so is a rule
+//! of its own that determinization gave up.
 //!
 //! Cost: for each state, the sum of the edges in its closure, and of the lengths of its chains. Rules that begin with each other in a long
 //! row (`a ::= b "x" | "p"`, `b ::= c "y" | "q"`, ...) have long chains in each of many states, so what is kept counts against
@@ -29,7 +30,7 @@ use super::bounds::Bounds;
 use super::moves::LocalState;
 use super::table::{MoveTable, Rows, Target};
 use super::unit::Content;
-use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId};
+use crate::pass::{BuildError, Determinism, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId};
 use builder::Builder;
 use core::mem::take;
 use finish::infos_of_states;
@@ -60,12 +61,16 @@ pub(crate) fn build(
     {
         return Ok(content);
     }
+    // Determinization gave such a rule up already, with calls as letters.
+    let is_large = matches!(members, [id] if network.rule(*id).automaton.determinism() == Determinism::TooLarge);
     let n_items: usize = members.iter().map(|&id| network.rule(id).automaton.n_states()).sum();
     let budget = Budget {
         n_states: STATES_FREE + STATES_PER_ITEM * n_items,
         n_members: MEMBERS_FREE + MEMBERS_PER_ITEM * n_items,
     };
-    if let Some(content) = Builder::new(network, members, entries, true, bounds, workspace).run(entered, budget)? {
+    if !is_large
+        && let Some(content) = Builder::new(network, members, entries, true, bounds, workspace).run(entered, budget)?
+    {
         return Ok(content);
     }
     let builder = Builder::new(network, members, entries, false, bounds, workspace);
