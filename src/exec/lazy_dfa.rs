@@ -143,6 +143,11 @@ impl LazyDfa {
         if known != UNKNOWN { ConfigId(known) } else { self.find_step(program, config, byte) }
     }
 
+    /// Returns the configuration of one head.
+    pub fn config_of(&mut self, head: Head) -> ConfigId {
+        self.intern(&[head])
+    }
+
     /// Tells whether [`Self::visible`] is the configuration itself, whatever the height.
     #[inline]
     pub fn is_flat(&self, config: ConfigId) -> bool {

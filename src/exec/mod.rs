@@ -7,6 +7,7 @@
 mod candidates;
 mod distinct_values;
 mod head;
+mod inclusions;
 mod lazy_dfa;
 mod stack;
 mod step;

@@ -11,6 +11,7 @@
 
 use super::distinct_values::DistinctValues;
 use super::head::{BOTTOM, Configuration, Head, StackNodeId, join_registers, joined, signature};
+use super::inclusions::Inclusions;
 use super::work::Work;
 use crate::automaton::{Kind, Program, StateId};
 use crate::machine::Counter;
@@ -40,6 +41,7 @@ pub(crate) struct Stacks {
     exits: Chunked<Head>,
     /// Nodes made lately, by a hash of their content.
     recent: [StackNodeId; RECENT],
+    inclusions: Inclusions,
     /// What values are compared with; without it none is refused.
     values: Option<Box<DistinctValues>>,
     /// What steps have cost, and may.
@@ -114,6 +116,7 @@ impl Stacks {
             nodes,
             exits: Chunked::default(),
             recent: [BOTTOM; RECENT],
+            inclusions: Inclusions::default(),
             values: None,
             work: Work::default(),
             looked: None,
@@ -176,11 +179,12 @@ impl Stacks {
             }
         }
         self.nodes.truncate(mark.n_nodes as usize);
+        self.inclusions.truncate(mark.n_nodes);
     }
 
     pub fn memory_bytes(&self) -> usize {
         let values = self.values.as_ref().map_or(0, |values| values.memory_bytes());
-        self.nodes.memory_bytes() + self.exits.memory_bytes() + values
+        self.nodes.memory_bytes() + self.exits.memory_bytes() + self.inclusions.memory_bytes() + values
     }
 
     /// Returns stacks with only what `live` needs, and renames the nodes in `live`.
@@ -212,6 +216,12 @@ impl Stacks {
             number[node] = StackNodeId::new(stacks.nodes.len());
             stacks.nodes.push(kept);
         }
+        for (joined, included) in self.inclusions.since(0) {
+            let (joined, included) = (number[joined.index()], number[included.index()]);
+            if joined != UNUSED && included != UNUSED {
+                stacks.inclusions.add(joined, included);
+            }
+        }
         live.iter_mut().for_each(|head| head.node = number[head.node.index()]);
         stacks.values.clone_from(&self.values);
         stacks
@@ -225,6 +235,7 @@ impl Stacks {
             nodes: self.nodes.clone(),
             exits: self.exits.clone(),
             recent: [BOTTOM; RECENT],
+            inclusions: self.inclusions.clone(),
             values: None,
             work: self.work,
             looked: Some(Box::new(looked)),
@@ -279,8 +290,11 @@ impl Stacks {
                 }
             }
         }
+        let links = self.inclusions.since(first);
+        let mut links = links.iter().peekable();
         self.truncate(fresh);
         for index in 0..ranges.len() {
+            let link = links.next_if(|(joined, _)| joined.0 == first + index as u32);
             if renamed[index] == UNUSED {
                 continue;
             }
@@ -292,6 +306,10 @@ impl Stacks {
             }
             content.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
             renamed[index] = self.intern_content(content, nodes);
+            if let Some(&(_, included)) = link {
+                let included = included.0.checked_sub(first).map_or(included, |below| renamed[below as usize]);
+                self.inclusions.add(renamed[index], included);
+            }
         }
         for head in live.iter_mut() {
             if let Some(index) = head.node.0.checked_sub(first) {
@@ -637,7 +655,7 @@ impl Stacks {
             let end = first + 1 + heads[first + 1..].partition_point(is_met);
             let node = match &heads[first..end] {
                 [only] => only.node,
-                group => self.join(program, group.iter().map(|head| head.node), fresh, n_deep),
+                _ => self.join(program, &mut heads[first..end], fresh, n_deep),
             };
             heads[n_kept] = Head { node, ..head };
             n_kept += 1;
@@ -646,25 +664,32 @@ impl Stacks {
         n_kept
     }
 
-    /// Returns the node that returns to where any of `nodes` does; `fresh` is the mark from before the step. All are joined at
-    /// once, since what is made on the way would be kept.
-    fn join(
-        &mut self,
-        program: &Program,
-        nodes: impl Iterator<Item = StackNodeId>,
-        fresh: StacksMark,
-        n_deep: usize,
-    ) -> StackNodeId {
+    /// Returns the node that returns to where any of the nodes of some heads does, which are of one state and register, and sorted; `fresh` is the mark from
+    /// before the step. All are joined at once, since what is made on the way would be kept.
+    fn join(&mut self, program: &Program, heads: &mut [Head], fresh: StacksMark, n_deep: usize) -> StackNodeId {
+        self.work.spend(heads.len() as u64);
+        let n_left = self.inclusions.drop_included(heads);
+        if let [only] = heads[..n_left] {
+            return only.node;
+        }
         let mut exits: SmallVec<[Head; 8]> = SmallVec::new();
-        for node in nodes {
+        for head in &heads[..n_left] {
             if self.work.is_spent() {
                 break;
             }
-            self.look_at(node);
-            exits.extend(self.exits(node));
-            self.work.spend(self.n_exits(node) as u64);
+            self.look_at(head.node);
+            exits.extend(self.exits(head.node));
+            self.work.spend(self.n_exits(head.node) as u64);
         }
-        self.node_of(program, &mut exits, fresh, n_deep)
+        let joined = self.node_of(program, &mut exits, fresh, n_deep);
+        let largest = heads[..n_left].iter().map(|head| head.node).max_by_key(|&node| self.n_exits(node));
+        // Otherwise exits may be missing.
+        if !self.work.is_spent()
+            && let Some(included) = largest
+        {
+            self.inclusions.add(joined, included);
+        }
+        joined
     }
 }
 

@@ -11,11 +11,14 @@
 //! [^"]{0,100} "\""  {n}     --[^"]-->   {n + 1}            alphabet: all but the quote; 16 characters, where the search ends
 //! ```
 //!
-//! Found breadth first, by characters. A byte that leads to the empty configuration leaves the alphabet; where most do, or far enough, the search ends, and the
+//! One head is enough to say so of a configuration, whatever the others read: in SQL any keyword may begin behind a name (`a`, and then `WHERE`, or a name `aW`), so that names
+//! lead to ever more configurations, but one head stays in the name. So heads are followed one at a time first.
+//!
+//! Other look-aheads are found breadth first, by characters. A byte that leads to the empty configuration leaves the alphabet; where most do, or far enough, the search ends, and the
 //! distance is the look-ahead's.
 
 use crate::automaton::Program;
-use crate::exec::{ConfigId, LazyDfa};
+use crate::exec::{ConfigId, Head, LazyDfa};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set};
 use ahash::{AHashMap, AHashSet};
@@ -32,6 +35,11 @@ const CHARS_MIN: usize = 12;
 const WORK_MAX: u64 = 1 << 17;
 /// Most configurations between characters to look at.
 const CONFIGS_MAX: usize = 96;
+/// Most heads of a configuration that are followed, and most heads that one leads to in turn.
+const FOLLOWED_MAX: usize = 4;
+const STAYING_MAX: usize = 64;
+/// Fewest letters and digits that are worth it to follow a head.
+const WORDS_MIN: u32 = 48;
 
 /// Characters that a configuration can read without being dead.
 #[derive(Clone, Debug)]
@@ -73,6 +81,9 @@ impl Lookaheads {
         }
         let reads = |byte: u8| dfa.step(program, config, byte) != ConfigId::DEAD;
         let has_others = (0x80..=0xFF).filter(|&byte| Utf8State::of_lead(byte).is_some()).all(reads);
+        if !has_others && let Some(ascii) = staying(program, dfa, config, ascii) {
+            return Lookahead::bounded(Alphabet { ascii, non_ascii: NonAscii::None }, usize::MAX);
+        }
         let mut alphabet = Alphabet { ascii, non_ascii: if has_others { NonAscii::All } else { NonAscii::None } };
         self.seen.clear();
         self.seen_within.clear();
@@ -201,6 +212,48 @@ impl Lookaheads {
         }
         true
     }
+}
+
+/// Returns letters and digits of the characters that a configuration reads, `ascii`, which lead some head of it from one head to the next without end, if they are nearly all
+/// of those.
+fn staying(program: &Program, dfa: &mut LazyDfa, config: ConfigId, ascii: u128) -> Option<u128> {
+    let words = ascii & ascii_set(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    if words.count_ones() < WORDS_MIN {
+        return None;
+    }
+    (0..dfa.heads(config).len().min(FOLLOWED_MAX)).find_map(|index| {
+        let head = dfa.heads(config)[index];
+        follow(program, dfa, head, words)
+    })
+}
+
+/// As [`staying`], of one head.
+fn follow(program: &Program, dfa: &mut LazyDfa, first: Head, ascii: u128) -> Option<u128> {
+    let is_nearly_all = |left: u128| FEW_PART * (ascii & !left).count_ones() <= ascii.count_ones();
+    let mut left = ascii;
+    let mut heads = vec![first];
+    let mut at = 0;
+    while at < heads.len() {
+        let alone = dfa.config_of(heads[at]);
+        at += 1;
+        for byte in ascii_bytes(left) {
+            let next = dfa.step(program, alone, byte);
+            let nexts = dfa.heads(next);
+            if nexts.iter().any(|next| heads.contains(next)) {
+                continue;
+            }
+            // The head that reads most is in a name, not in a keyword.
+            match nexts.iter().max_by_key(|next| program.bytes(next.state).len()) {
+                Some(&next) if heads.len() < STAYING_MAX => heads.push(next),
+                Some(_) => return None,
+                None => left &= !(1 << byte),
+            }
+        }
+        if !is_nearly_all(left) {
+            return None;
+        }
+    }
+    Some(left)
 }
 
 /// Returns those of some characters of ASCII that a configuration reads.
