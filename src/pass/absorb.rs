@@ -91,7 +91,8 @@ fn follows_too(automaton: &RuleAutomaton, small: u32, large: u32, n_edges_left: 
                     let mut next = u16::from(low);
                     for other in automaton.edges(b) {
                         let Label::Bytes(from, to) = other.label else { continue };
-                        if u16::from(from) <= next && next <= u16::from(to) {
+                        let is_met = u16::from(from) <= next && next <= u16::from(to);
+                        if is_met && next <= u16::from(high) {
                             pending.push((edge.target, other.target));
                             next = u16::from(to) + 1;
                         }
@@ -137,6 +138,28 @@ mod tests {
         let given = automaton(3, &[(0, byte(b'a'), 2), (2, SELF, 1)], &[(2, 1)]);
         let got = absorb(NetRuleId(0), given, &CompileBudget::none()).unwrap();
         assert_eq!((n_calls(&got), got.n_states()), (0, 2));
+    }
+
+    #[test]
+    fn what_lies_beside_a_range_does_not_matter() {
+        // e ::= e "-" e | [0-9]+ ("." [0-9]+)?  as left recursion leaves it: "." comes right behind "-".
+        let digit = Label::Bytes(b'0', b'9');
+        let given = automaton(
+            6,
+            &[
+                (0, digit, 2),
+                (2, digit, 2),
+                (2, byte(b'.'), 3),
+                (3, digit, 4),
+                (4, digit, 4),
+                (1, byte(b'-'), 5),
+                (5, SELF, 1),
+            ],
+            &[(2, 1), (4, 1)],
+        );
+        assert_eq!(n_calls(&given), 1);
+        let got = absorb(NetRuleId(0), given, &CompileBudget::none()).unwrap();
+        assert_eq!(n_calls(&got), 0);
     }
 
     #[test]
