@@ -3,6 +3,7 @@
 
 use maskwright::testing::{Rng, random_ambiguous};
 use maskwright::{Encoding, GrammarCompiler, Matcher, Vocab};
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 fn vocab() -> Arc<Vocab> {
@@ -26,8 +27,8 @@ fn check_mask(matcher: &mut Matcher, nth: usize, context: &str) -> bool {
     true
 }
 
-/// Nested tags, parentheses, S-expressions, words, counted characters, fields.
-const GRAMMARS: [(&str, &str); 6] = [
+/// Nested tags, parentheses, S-expressions, words, counted characters, fields, and keywords amid names (without the letter x).
+const GRAMMARS: [(&str, &str); 7] = [
     (
         "root ::= block+\nblock ::= \"<b>\" block+ \"</b>\" | [^<]*",
         "Hello <b>bold <b>and more</b> of it</b> and <b>x</b> tail.",
@@ -46,6 +47,10 @@ const GRAMMARS: [(&str, &str); 6] = [
         "\"this is a sentence of some length, then it ends withoutspace\"",
     ),
     ("root ::= /([^,]*,?){1,30}/", "name,address of a person,phone number,age,some other field,,,last"),
+    (
+        "root ::= word* \".\"\nword ::= [a-wyzA-Z0-9_]+ | \"(\" word* \")\" | \"if \" word \" fi\" | \"where \" word \",\"",
+        "if name fi(if where somewhere, fi)where if otherwise fi,orders.",
+    ),
 ];
 
 #[test]
@@ -85,4 +90,58 @@ fn masks_of_random_ambiguous_grammars_are_those_of_trying_each_token() {
             }
         }
     }
+}
+
+/// The open brackets of all readings of a text, in which a round bracket may be a plain character; none if the text is no beginning of a sentence.
+fn readings(text: &[u8]) -> HashSet<Vec<u8>> {
+    let mut readings = HashSet::from([Vec::new()]);
+    for &byte in text {
+        let mut next = HashSet::new();
+        for open in readings {
+            let pushed = || [&open[..], &[byte]].concat();
+            let popped = |bracket: u8| open.strip_suffix(&[bracket]).map(<[u8]>::to_vec);
+            match byte {
+                b'(' => next.extend([pushed(), open.clone()]),
+                b'[' => next.extend([pushed()]),
+                b')' => next.extend(popped(b'(')),
+                b']' => next.extend(popped(b'[')),
+                b'{' | b'}' => {}
+                _ => next.extend([open.clone()]),
+            }
+        }
+        readings = next;
+    }
+    readings
+}
+
+#[test]
+fn brackets_that_may_be_plain_characters_are_read_in_every_way() {
+    let grammar = "root ::= ([^()\\[\\]{}] | \"(\" | \"(\" root \")\" | \"[\" root \"]\")*";
+    let compiled = GrammarCompiler::new(vocab()).compile_ebnf(grammar).unwrap();
+    let mut rng = Rng::new(11);
+    let mut row = vec![0u32; vocab().n_mask_words()];
+    let mut n_closed = 0;
+    for round in 0..400 {
+        let (mut matcher, mut text) = (compiled.matcher(), Vec::new());
+        for _ in 0..20 {
+            let byte = *rng.pick(b"a((([[))]]");
+            let allowed = !readings(&[&text[..], &[byte]].concat()).is_empty();
+            assert_eq!(matcher.accept_bytes(&[byte]).is_ok(), allowed, "{:?}", String::from_utf8_lossy(&text));
+            if allowed {
+                text.push(byte);
+                n_closed += usize::from(byte == b')');
+            }
+        }
+        assert_eq!(matcher.is_accepting(), readings(&text).contains(&Vec::new()));
+        if round % 20 == 0 {
+            matcher.fill_mask(&mut row).unwrap();
+            for id in (0..vocab().n_tokens() as u32).filter(|id| id % 97 == 0 || vocab().bytes(*id).contains(&b')')) {
+                let is_set = row[id as usize / 32] >> (id % 32) & 1 == 1;
+                let whole = [&text[..], vocab().bytes(id)].concat();
+                let is_text = core::str::from_utf8(vocab().bytes(id)).is_ok();
+                assert!(!is_text || is_set == !readings(&whole).is_empty(), "{:?}", String::from_utf8_lossy(&whole));
+            }
+        }
+    }
+    assert!(n_closed > 500, "{n_closed}");
 }
