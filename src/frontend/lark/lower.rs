@@ -173,7 +173,10 @@ impl<'s> Lowering<'s> {
         }
         let skips_first = scope.items.options.allow_initial_skip;
         self.scopes.push(scope);
+        /// Bytes of a text that take as long to read as a rule to name.
+        const BYTES_PER_RULE: usize = 1 << 6;
         for definition in names {
+            spend(BYTES_PER_RULE)?;
             self.rule_of(Instance { scope: index, definition, number: None })?;
         }
         let start = self.rule_of(Instance { scope: index, definition: start, number: None })?;
@@ -428,6 +431,7 @@ impl<'s> Lowering<'s> {
         }
         let whole = self.push(Expr::Literal(marker.as_bytes().into()), Span::default())?;
         let ends = Beginning::new(marker).places_in(marker);
+        self.check_n_exprs(ends.len(), Span::default())?;
         let mut earlier = Vec::new();
         if !ends.is_empty() {
             let first = beginnings(marker, &ends, &mut |expr| self.push(expr, Span::default()))?;
