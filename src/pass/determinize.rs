@@ -25,6 +25,9 @@ const STATES_FREE: usize = 256;
 /// Visits for subsets allowed per state of the given automaton, when the whole compile has taken more than [`VISITS_FREE`] steps.
 const VISITS_PER_STATE: usize = 64;
 const VISITS_FREE: u64 = 1 << 24;
+/// Steps of a compile that making a state counts as, beside those of its letters, and each visit for its subset, which is sorted, hashed and looked up.
+const STEPS_PER_SUBSET: usize = 8;
+const STEPS_PER_VISIT: usize = 2;
 /// Visits for the letters of one state between two checks of the budget.
 const VISITS_PER_CHECK: usize = 1 << 13;
 
@@ -188,7 +191,7 @@ fn subsets(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<Option<(R
     while rows.len() < sets.len() {
         let subset = core::mem::take(&mut sets[rows.len()]);
         let n_spent = core::mem::take(&mut closure.n_visits) + subset.len();
-        budget.spend(1 + n_spent)?;
+        budget.spend(STEPS_PER_SUBSET + STEPS_PER_VISIT * n_spent)?;
         n_visits += n_spent;
         accepting.push(!rows.is_empty() && subset.contains(&nfa.accept));
         splitter.clear();
@@ -205,7 +208,7 @@ fn subsets(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<Option<(R
             if closure.n_visits > VISITS_PER_CHECK && checked.is_ok() {
                 // One state can have thousands of letters, and each the closure of thousands of states.
                 n_visits += closure.n_visits;
-                checked = budget.spend(core::mem::take(&mut closure.n_visits));
+                checked = budget.spend(STEPS_PER_VISIT * core::mem::take(&mut closure.n_visits));
             }
             if checked.is_err() {
                 return;
