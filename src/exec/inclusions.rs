@@ -26,7 +26,7 @@ pub(super) struct Inclusions {
 }
 
 impl Inclusions {
-    /// Notes that a new node returns to wherever an older one does; of no effect for nodes that were there already.
+    /// Notes that a node returns to wherever an older one does; of no effect if it is not the newest of which that was noted.
     pub fn add(&mut self, joined: StackNodeId, included: StackNodeId) {
         let n = self.links.len();
         if included < joined && (n == 0 || self.links.get(n - 1).0 < joined) {
@@ -118,7 +118,7 @@ mod tests {
         for (joined, included) in [(3, 1), (5, 3), (8, 2), (9, 5)] {
             inclusions.add(StackNodeId(joined), StackNodeId(included));
         }
-        // Known already, or no older node.
+        // Not the newest, or no older node.
         inclusions.add(StackNodeId(5), StackNodeId(4));
         inclusions.add(StackNodeId(10), StackNodeId(10));
         let left = |nodes: &[u32]| {

@@ -307,6 +307,7 @@ impl Stacks {
             content.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
             renamed[index] = self.intern_content(content, nodes);
             if let Some(&(_, included)) = link {
+                // A node that nothing needs any more has no place, and is not linked to: its number is the greatest.
                 let included = included.0.checked_sub(first).map_or(included, |below| renamed[below as usize]);
                 self.inclusions.add(renamed[index], included);
             }
