@@ -14,6 +14,7 @@ use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, Exhaustible};
 use crate::pass::{BuildError, CompileBudget, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar};
 use crate::util::{ByteSet, Components, components, index_type};
+use core::sync::atomic::{AtomicU64, Ordering};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -59,9 +60,14 @@ impl Linked {
     }
 }
 
+/// Names a program; no other one has its name, ever.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ProgramId(u64);
+
 /// A grammar ready to run over bytes: its units, linked.
 #[derive(Debug)]
 pub(crate) struct Program {
+    id: ProgramId,
     units: Box<[Linked]>,
     unit_of: Box<[u32]>,
     start: StateId,
@@ -76,6 +82,8 @@ pub(crate) struct Program {
     last_items_behind: OnceLock<Option<u32>>,
     /// Once asked for.
     byte_classes: OnceLock<Box<ByteClasses>>,
+    /// Once asked for.
+    all_bytes: OnceLock<ByteSet>,
 }
 
 /// Classes of bytes that no state tells apart.
@@ -185,7 +193,9 @@ impl Program {
         let has_items = has(&|distinct| distinct.equality == Equality::Json);
         let may_run_out = has_items || has(&|distinct| distinct.has_finite_domain());
         let may_have_last_items = has_items && has(&|distinct| distinct.exhaustible != Exhaustible::Never);
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Ok(Program {
+            id: ProgramId(NEXT.fetch_add(1, Ordering::Relaxed)),
             units,
             unit_of: unit_of.into(),
             start,
@@ -198,7 +208,13 @@ impl Program {
             may_have_last_items,
             last_items_behind: OnceLock::new(),
             byte_classes: OnceLock::new(),
+            all_bytes: OnceLock::new(),
         })
+    }
+
+    /// Returns the program's name: states are its own.
+    pub fn id(&self) -> ProgramId {
+        self.id
     }
 
     /// Tells whether some state reads a control token.
@@ -342,6 +358,21 @@ impl Program {
     /// Returns the bytes that a state reads.
     pub fn bytes(&self, state: StateId) -> ByteSet {
         self.place(state).map_or(ByteSet::EMPTY, |(linked, local)| linked.unit.bytes(local))
+    }
+
+    /// Returns the bytes that some state reads.
+    pub fn all_bytes(&self) -> ByteSet {
+        *self.all_bytes.get_or_init(|| {
+            let classes = self.byte_classes();
+            // One byte of each class tells.
+            let mut firsts: [Option<u8>; 256] = [None; 256];
+            (0..=255).rev().for_each(|byte| firsts[usize::from(classes.of()[usize::from(byte)])] = Some(byte));
+            let read = self.bytes_read(firsts.iter().flatten().copied().collect());
+            let is_read = |byte: &u8| {
+                firsts[usize::from(classes.of()[usize::from(*byte)])].is_some_and(|first| read.contains(first))
+            };
+            (0..=255).filter(is_read).collect()
+        })
     }
 
     /// Returns those of `bytes` that some state reads.

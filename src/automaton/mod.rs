@@ -13,7 +13,7 @@ mod unit;
 
 pub(crate) use build::Entry;
 pub(crate) use dump::{dump_dot, dump_text};
-pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
+pub(crate) use link::{BELOW, DONE, Linked, Program, ProgramId, StateId};
 pub(crate) use moves::{LocalState, MoveListId, PackedMove, Step};
 #[cfg(feature = "testing")]
 pub(crate) use state::CounterId;

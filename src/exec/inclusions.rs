@@ -80,7 +80,8 @@ impl Inclusions {
         n_kept
     }
 
-    fn included_in(&self, node: StackNodeId) -> Option<StackNodeId> {
+    /// Returns the node that one is noted to include.
+    pub fn included_in(&self, node: StackNodeId) -> Option<StackNodeId> {
         let index = self.first_of(node);
         (index < self.links.len()).then(|| self.links.get(index)).filter(|link| link.0 == node).map(|link| link.1)
     }

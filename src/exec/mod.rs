@@ -8,6 +8,7 @@ mod candidates;
 mod distinct_values;
 mod head;
 mod inclusions;
+mod interned;
 mod lazy_dfa;
 mod stack;
 mod step;

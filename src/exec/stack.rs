@@ -10,14 +10,12 @@
 //! at their ends, and rolling back truncates them. A node that was made lately is found again instead of made again.
 
 use super::distinct_values::DistinctValues;
-use super::head::{BOTTOM, Configuration, Head, StackNodeId, join_registers, joined, signature};
+use super::head::{BOTTOM, Head, StackNodeId, join_registers, joined};
 use super::inclusions::Inclusions;
 use super::work::Work;
 use crate::automaton::{Kind, Program, StateId};
 use crate::machine::Counter;
 use crate::util::chunked::Chunked;
-use ahash::{AHashMap, AHashSet};
-use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 /// One exit, `(return state, parent)`; or, with the top bit of `first` set, a range of the exit table, `(start, length)`.
@@ -41,48 +39,13 @@ pub(crate) struct Stacks {
     exits: Chunked<Head>,
     /// Nodes made lately, by a hash of their content.
     recent: [StackNodeId; RECENT],
-    inclusions: Inclusions,
+    pub(super) inclusions: Inclusions,
     /// What values are compared with; without it none is refused.
     values: Option<Box<DistinctValues>>,
     /// What steps have cost, and may.
     pub work: Work,
-    /// Which nodes' exits were read, where somebody wants to know.
-    looked: Option<Box<Looked>>,
-}
-
-/// The nodes whose exits were read among those that were there at first.
-#[derive(Clone, Debug, Default)]
-struct Looked {
-    before: StacksMark,
-    seen: AHashSet<StackNodeId>,
-}
-
-/// Nodes by content, and memory to find equal ones.
-#[derive(Debug, Default)]
-pub(crate) struct InternedNodes {
-    /// Hashes of contents, and the nodes.
-    nodes: HashTable<(u64, StackNodeId)>,
-    /// The nodes of the last step: where their exits begin and end in `exits`.
-    fresh: Vec<(u32, u32)>,
-    exits: Vec<Head>,
-    /// What they are now; [`UNUSED`] before that is known.
-    renamed: Vec<StackNodeId>,
-    /// What so many bytes can see of a node.
-    visible: AHashMap<(StackNodeId, u8), StackNodeId>,
-}
-
-impl InternedNodes {
-    /// Forgets all nodes.
-    pub fn clear(&mut self) {
-        self.nodes.clear();
-        self.visible.clear();
-    }
-
-    /// Returns the memory taken, in bytes.
-    pub fn memory_bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<(u64, StackNodeId)>()
-            + self.visible.capacity() * size_of::<[StackNodeId; 4]>()
-    }
+    /// The nodes whose exits were read, where somebody wants to know.
+    read: Option<Vec<StackNodeId>>,
 }
 
 /// Stands for a node that nothing leads to.
@@ -119,7 +82,7 @@ impl Stacks {
             inclusions: Inclusions::default(),
             values: None,
             work: Work::default(),
-            looked: None,
+            read: None,
         }
     }
 
@@ -227,151 +190,27 @@ impl Stacks {
         stacks
     }
 
-    /// Returns a copy to find out in what may follow, whatever values there are. It notes which of the nodes so far it reads
-    /// exits of ([`Self::has_looked_at`]).
-    pub fn to_explore(&self) -> Stacks {
-        let looked = Looked { before: self.mark(), seen: AHashSet::new() };
-        Stacks {
-            nodes: self.nodes.clone(),
-            exits: self.exits.clone(),
-            recent: [BOTTOM; RECENT],
-            inclusions: self.inclusions.clone(),
-            values: None,
-            work: self.work,
-            looked: Some(Box::new(looked)),
-        }
+    /// Notes from now on whose exits are read.
+    pub fn note_reads(&mut self) {
+        self.read = Some(Vec::new());
     }
 
-    /// Tells whether exits of a node were read.
-    pub fn has_looked_at(&self, node: StackNodeId) -> bool {
-        self.looked.as_ref().is_some_and(|looked| looked.seen.contains(&node))
+    /// Returns the nodes whose exits were read since the last time, perhaps repeated.
+    pub fn take_reads(&mut self) -> impl Iterator<Item = StackNodeId> + '_ {
+        self.read.iter_mut().flat_map(|read| read.drain(..))
     }
 
     #[inline]
     fn look_at(&mut self, node: StackNodeId) {
-        if let Some(looked) = &mut self.looked
-            && looked.before.has(node)
+        if let Some(read) = &mut self.read
+            && read.last() != Some(&node)
         {
-            looked.seen.insert(node);
+            read.push(node);
         }
-    }
-
-    /// Replaces the nodes made since `fresh` by equal ones that are interned, interns the others, and forgets those that `live` does not
-    /// need. So equal configurations have equal nodes, in whatever way they were reached.
-    pub fn intern(&mut self, fresh: StacksMark, live: &mut Configuration, interned: &mut InternedNodes) {
-        let (first, n_nodes) = (fresh.n_nodes, self.nodes.len() as u32);
-        if first == n_nodes {
-            return;
-        }
-        let InternedNodes { nodes, fresh: ranges, exits, renamed, .. } = interned;
-        ranges.clear();
-        exits.clear();
-        for node in (first..n_nodes).map(StackNodeId) {
-            let start = exits.len() as u32;
-            exits.extend(self.exits(node));
-            ranges.push((start, exits.len() as u32));
-        }
-        // Exits lead to nodes made earlier.
-        renamed.clear();
-        renamed.resize(ranges.len(), UNUSED);
-        let mut mark = |head: &Head| {
-            if let Some(index) = head.node.0.checked_sub(first) {
-                renamed[index as usize] = BOTTOM;
-            }
-        };
-        live.iter().for_each(&mut mark);
-        for index in (0..ranges.len()).rev() {
-            if renamed[index] != UNUSED {
-                let (start, end) = ranges[index];
-                for exit in start..end {
-                    if let Some(below) = exits[exit as usize].node.0.checked_sub(first) {
-                        renamed[below as usize] = BOTTOM;
-                    }
-                }
-            }
-        }
-        let links = self.inclusions.since(first);
-        let mut links = links.iter().peekable();
-        self.truncate(fresh);
-        for index in 0..ranges.len() {
-            let link = links.next_if(|(joined, _)| joined.0 == first + index as u32);
-            if renamed[index] == UNUSED {
-                continue;
-            }
-            let content = &mut exits[ranges[index].0 as usize..ranges[index].1 as usize];
-            for exit in content.iter_mut() {
-                if let Some(below) = exit.node.0.checked_sub(first) {
-                    exit.node = renamed[below as usize];
-                }
-            }
-            content.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
-            renamed[index] = self.intern_content(content, nodes);
-            if let Some(&(_, included)) = link {
-                // A node that nothing needs any more has no place, and is not linked to: its number is the greatest.
-                let included = included.0.checked_sub(first).map_or(included, |below| renamed[below as usize]);
-                self.inclusions.add(renamed[index], included);
-            }
-        }
-        for head in live.iter_mut() {
-            if let Some(index) = head.node.0.checked_sub(first) {
-                head.node = renamed[index as usize];
-            }
-        }
-        live.sort_unstable();
-        live.dedup();
-    }
-
-    /// Returns the interned node with these exits, which are sorted.
-    fn intern_content(&mut self, content: &[Head], nodes: &mut HashTable<(u64, StackNodeId)>) -> StackNodeId {
-        let hash = spread(hash_of(content));
-        let is_equal = |&(known_hash, known): &(u64, StackNodeId)| known_hash == hash && self.has_exits(known, content);
-        if let Some(&(_, known)) = nodes.find(hash, is_equal) {
-            return known;
-        }
-        let node = self.add_content(content);
-        nodes.insert_unique(hash, (hash, node), |&(hash, _)| hash);
-        node
-    }
-
-    /// Tells whether a node was there when exploring began.
-    #[inline]
-    pub fn is_base(&self, node: StackNodeId) -> bool {
-        self.looked.as_ref().is_none_or(|looked| looked.before.has(node))
-    }
-
-    /// Returns a node that `height` further bytes can't tell from `node`. To return through a frame takes a byte at least, so frames further down
-    /// make no difference: the bottom stands for them. Nodes that were there when exploring began stay as they are.
-    pub fn visible(
-        &mut self,
-        program: &Program,
-        node: StackNodeId,
-        height: u8,
-        interned: &mut InternedNodes,
-    ) -> StackNodeId {
-        if self.is_base(node) {
-            return node;
-        }
-        if height == 0 {
-            return BOTTOM;
-        }
-        if let Some(&known) = interned.visible.get(&(node, height)) {
-            return known;
-        }
-        let mut exits: SmallVec<[Head; 8]> = self.exits(node).collect();
-        self.work.spend(WORK_PER_EXIT * exits.len() as u64);
-        for exit in &mut exits {
-            exit.register = signature(program, exit.state, exit.register, u32::from(height));
-            exit.node = self.visible(program, exit.node, height - 1, interned);
-        }
-        exits.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
-        exits.dedup();
-        let found = self.intern_content(&exits, &mut interned.nodes);
-        interned.visible.insert((node, height), found);
-        found
     }
 
     /// Adds a node with these exits.
-    fn add_content(&mut self, exits: &[Head]) -> StackNodeId {
+    pub(super) fn add_node(&mut self, exits: &[Head]) -> StackNodeId {
         let id = StackNodeId::new(self.nodes.len());
         assert!(id.0 < LIST, "stacks hold fewer than 2^31 nodes");
         let node = match *exits {
@@ -390,7 +229,7 @@ impl Stacks {
     }
 
     /// Tells whether a node has these exits, in this order.
-    fn has_exits(&self, node: StackNodeId, exits: &[Head]) -> bool {
+    pub(super) fn has_exits(&self, node: StackNodeId, exits: &[Head]) -> bool {
         self.exits(node).eq(exits.iter().copied())
     }
 
@@ -669,6 +508,8 @@ impl Stacks {
     /// before the step. All are joined at once, since what is made on the way would be kept.
     fn join(&mut self, program: &Program, heads: &mut [Head], fresh: StacksMark, n_deep: usize) -> StackNodeId {
         self.work.spend(heads.len() as u64);
+        // What is included in what depends on the nodes that are left out, too.
+        heads.iter().for_each(|head| self.look_at(head.node));
         let n_left = self.inclusions.drop_included(heads);
         if let [only] = heads[..n_left] {
             return only.node;
@@ -678,7 +519,6 @@ impl Stacks {
             if self.work.is_spent() {
                 break;
             }
-            self.look_at(head.node);
             exits.extend(self.exits(head.node));
             self.work.spend(self.n_exits(head.node) as u64);
         }

@@ -12,9 +12,10 @@
 //! ```
 //!
 //! One head is enough to say so of a configuration, whatever the others read: in SQL any keyword may begin behind a name (`a`, and then `WHERE`, or a name `aW`), so that names
-//! lead to ever more configurations, but one head stays in the name. So heads are followed one at a time first.
+//! lead to ever more configurations, but one head stays in the name; and where a star may open or close something or be a plain character, each of a hundred stars may be plain. So
+//! single heads are followed first, over stacks of which nothing is seen: what is found holds wherever a head has that state.
 //!
-//! Other look-aheads are found breadth first, by characters. A byte that leads to the empty configuration leaves the alphabet; where most do, or far enough, the search ends, and the
+//! Look-aheads are found breadth first, by characters. A byte that leads to the empty configuration leaves the alphabet; where most do, or far enough, the search ends, and the
 //! distance is the look-ahead's.
 
 use crate::automaton::Program;
@@ -33,13 +34,13 @@ const FEW_PART: u32 = 6;
 const CHARS_MIN: usize = 12;
 /// Most work of a search.
 const WORK_MAX: u64 = 1 << 17;
-/// Most configurations between characters to look at.
+/// Most configurations between characters to look at; of single heads more, since each keyword that a name may be has as many as it has letters.
 const CONFIGS_MAX: usize = 96;
-/// Most heads of a configuration that are followed, and most heads that one leads to in turn.
+const HEADS_MAX: usize = 512;
+/// Most heads of a configuration that are followed.
 const FOLLOWED_MAX: usize = 4;
-const STAYING_MAX: usize = 64;
-/// Fewest letters and digits that are worth it to follow a head.
-const WORDS_MIN: u32 = 48;
+/// Heights are rounded up to the next of these, so that few look-aheads are searched for.
+const HEIGHTS: [u8; 3] = [8, 16, 32];
 
 /// Characters that a configuration can read without being dead.
 #[derive(Clone, Debug)]
@@ -49,17 +50,25 @@ pub(super) struct Lookahead {
     pub n_chars: usize,
     /// Bytes that begin no character of the alphabet, and some configuration on the way reads; all of them, if there is an end.
     pub leaving: ByteSet,
+    /// Whether characters may be read of which a byte is none of UTF-8.
+    pub may_break: bool,
+    /// What was stepped from to find that out.
+    pub configs: Box<[ConfigId]>,
 }
 
 /// Finds look-aheads, in memory that is kept.
 #[derive(Debug, Default)]
 pub(super) struct Lookaheads {
+    /// Those of single heads over unseen stacks, once asked for.
+    alone: AHashMap<(ConfigId, u8), Option<Lookahead>>,
     /// The configurations between characters, and what leads there.
     seen: AHashMap<ConfigId, Entered>,
     seen_within: AHashSet<(ConfigId, Utf8State)>,
     level: Vec<ConfigId>,
     next_level: Vec<ConfigId>,
     within: Vec<(ConfigId, Utf8State)>,
+    /// Where the characters of the alphabet lead the configuration under way.
+    steps: Vec<(u8, ConfigId)>,
     targets: Vec<(ConfigId, u128)>,
 }
 
@@ -72,57 +81,164 @@ struct Entered {
     is_left_out: bool,
 }
 
+/// What a search follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Follow {
+    /// All heads of a configuration.
+    All,
+    /// One of them, at each character.
+    One,
+}
+
+/// Returns a height that stands for the given one in searches: what holds with more bytes to come holds with fewer.
+pub(super) fn rounded(height: u8) -> u8 {
+    HEIGHTS.iter().copied().find(|&rounded| height <= rounded).unwrap_or(u8::MAX)
+}
+
 impl Lookaheads {
     /// Returns the look-ahead of a configuration behind which there are at most `height` bytes, if it reads many characters.
     pub fn find(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, height: u8) -> Option<Lookahead> {
-        let ascii = read_of(program, dfa, config, u128::MAX);
+        let bytes = dfa.bytes(program, config);
+        let ascii = ascii_set(|&byte| bytes.contains(byte));
         if ascii.count_ones() < ASCII_MIN {
             return None;
         }
-        let reads = |byte: u8| dfa.step(program, config, byte) != ConfigId::DEAD;
-        let has_others = (0x80..=0xFF).filter(|&byte| Utf8State::of_lead(byte).is_some()).all(reads);
-        if !has_others && let Some(ascii) = staying(program, dfa, config, ascii) {
-            return Lookahead::bounded(Alphabet { ascii, non_ascii: NonAscii::None }, usize::MAX);
+        let has_others = (0x80..=0xFF).all(|byte| Utf8State::of_lead(byte).is_none() || bytes.contains(byte));
+        let words = ascii & words();
+        let is_nearly_all = |lookahead: &Lookahead| {
+            let has_most = |all: u128| FEW_PART * (all & !lookahead.alphabet.ascii).count_ones() <= all.count_ones();
+            let are_others_left = has_others && lookahead.alphabet.non_ascii == NonAscii::None;
+            !are_others_left && has_most(words) && (words.count_ones() >= ASCII_MIN || has_most(ascii))
+        };
+        for index in 0..dfa.heads(config).len().min(FOLLOWED_MAX) {
+            let head = dfa.heads(config)[index];
+            if let Some(lookahead) = self.find_alone(program, dfa, head, height).filter(is_nearly_all) {
+                return Some(lookahead);
+            }
         }
-        let mut alphabet = Alphabet { ascii, non_ascii: if has_others { NonAscii::All } else { NonAscii::None } };
+        self.search(program, dfa, config, height, Follow::All, u128::MAX)
+    }
+
+    /// As [`Self::find`], of one head, whatever the stack below it.
+    fn find_alone(&mut self, program: &Program, dfa: &mut LazyDfa, head: Head, height: u8) -> Option<Lookahead> {
+        let config = dfa.config_alone(head)?;
+        if let Some(known) = self.alone.get(&(config, height)) {
+            return known.clone();
+        }
+        let note = dfa.note();
+        // What begins a name goes on with others of those; signs beside them begin strings and groups.
+        let found = [u128::MAX, words()]
+            .into_iter()
+            .find_map(|among| self.search(program, dfa, config, height, Follow::One, among));
+        // Other heads may read anything.
+        let found = found.map(|found| Lookahead { may_break: found.alphabet.non_ascii != NonAscii::None, ..found });
+        // No stack was looked at.
+        dfa.forget(note);
+        if !dfa.work().is_spent() {
+            self.alone.insert((config, height), found.clone());
+        }
+        found
+    }
+
+    /// As [`Self::find`], of what is followed, `among` some characters of ASCII and, if these are all, others.
+    fn search(
+        &mut self,
+        program: &Program,
+        dfa: &mut LazyDfa,
+        config: ConfigId,
+        height: u8,
+        follow: Follow,
+        among: u128,
+    ) -> Option<Lookahead> {
         self.seen.clear();
         self.seen_within.clear();
         self.level.clear();
         self.level.push(config);
         self.seen.insert(config, Entered::default());
+        let bytes = dfa.bytes(program, config);
+        let mut ascii = 0u128;
+        for byte in ascii_bytes(among & ascii_set(|&byte| bytes.contains(byte))) {
+            if self.step(program, dfa, config, byte, follow) != ConfigId::DEAD {
+                ascii |= 1 << byte;
+            }
+        }
+        let mut leads = (0x80..=0xFF).filter(|&byte| Utf8State::of_lead(byte).is_some());
+        let has_others =
+            among == u128::MAX && leads.all(|byte| self.step(program, dfa, config, byte, follow) != ConfigId::DEAD);
+        let mut alphabet = Alphabet { ascii, non_ascii: if has_others { NonAscii::All } else { NonAscii::None } };
         let mut n_chars = 0;
         let work_max = dfa.work().done() + WORK_MAX;
+        let n_configs_max = if follow == Follow::All { CONFIGS_MAX } else { HEADS_MAX };
         while !self.level.is_empty() {
             if n_chars >= usize::from(height) {
                 // There is nothing further to read.
-                return Lookahead::bounded(alphabet, usize::MAX);
+                return Lookahead::bounded(program, alphabet, usize::MAX);
             }
-            if self.seen.len() > CONFIGS_MAX || n_chars >= FAR_CHARS {
-                return Lookahead::bounded(alphabet, n_chars);
+            if self.seen.len() > n_configs_max || n_chars >= FAR_CHARS {
+                return Lookahead::bounded(program, alphabet, n_chars);
             }
             self.next_level.clear();
             for at in 0..self.level.len() {
-                if dfa.work().done() > work_max || !self.expand(program, dfa, self.level[at], &mut alphabet) {
-                    return Lookahead::bounded(alphabet, n_chars);
+                let config = self.level[at];
+                if dfa.work().done() > work_max || !self.expand(program, dfa, config, &mut alphabet, follow) {
+                    return Lookahead::bounded(program, alphabet, n_chars);
                 }
             }
             core::mem::swap(&mut self.level, &mut self.next_level);
             n_chars += 1;
         }
-        if alphabet.ascii.count_ones() < ASCII_MIN {
-            return None;
+        if follow == Follow::One {
+            return Lookahead::bounded(program, alphabet, usize::MAX);
         }
         let mut leaving = ByteSet::EMPTY;
         for (&config, _) in self.seen.iter().filter(|(_, entered)| !entered.is_left_out) {
-            let others = !alphabet.first_bytes();
-            leaving |= others.iter().filter(|&byte| dfa.step(program, config, byte) != ConfigId::DEAD).collect();
+            leaving |= dfa.bytes(program, config);
         }
-        Some(Lookahead { alphabet, n_chars: usize::MAX, leaving })
+        let lookahead = Lookahead::bounded(program, alphabet, usize::MAX)?;
+        Some(Lookahead { leaving: lookahead.leaving & leaving, ..lookahead })
+    }
+
+    /// Returns the configuration after a byte, or one of its heads to follow: one that was met over unseen stacks, or else the one that reads most.
+    fn step(&self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, byte: u8, follow: Follow) -> ConfigId {
+        let next = dfa.step(program, config, byte);
+        if follow == Follow::All || next == ConfigId::DEAD {
+            return next;
+        }
+        let mut best = None;
+        for index in 0..dfa.heads(next).len() {
+            let head = dfa.heads(next)[index];
+            let Some(alone) = dfa.config_alone(head) else { continue };
+            if self.seen.contains_key(&alone) {
+                return alone;
+            }
+            let n_bytes = dfa.bytes(program, alone).len();
+            if best.is_none_or(|(n_bytes_before, _)| n_bytes > n_bytes_before) {
+                best = Some((n_bytes, head));
+            }
+        }
+        best.map_or(ConfigId::DEAD, |(_, head)| dfa.config_of(head))
     }
 
     /// Takes out of the alphabet what a configuration refuses, and adds to the next level what the others lead to; or says no, if it refuses too much.
-    fn expand(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, alphabet: &mut Alphabet) -> bool {
-        let refused = alphabet.ascii & !read_of(program, dfa, config, alphabet.ascii);
+    fn expand(
+        &mut self,
+        program: &Program,
+        dfa: &mut LazyDfa,
+        config: ConfigId,
+        alphabet: &mut Alphabet,
+        follow: Follow,
+    ) -> bool {
+        self.steps.clear();
+        let mut refused = 0u128;
+        let mut of_class = [None; 256];
+        for byte in ascii_bytes(alphabet.ascii) {
+            let of_class = &mut of_class[usize::from(dfa.class(byte))];
+            let next = *of_class.get_or_insert_with(|| self.step(program, dfa, config, byte, follow));
+            if next == ConfigId::DEAD {
+                refused |= 1 << byte;
+            }
+            self.steps.push((byte, next));
+        }
         let n_all = alphabet.ascii.count_ones();
         if 2 * refused.count_ones() > n_all {
             let entered = self.seen.get_mut(&config).expect("a configuration of a level was seen");
@@ -133,12 +249,17 @@ impl Lookaheads {
             return is_aside;
         }
         alphabet.ascii &= !refused;
-        self.leave_out_few(program, dfa, config, alphabet);
-        if alphabet.non_ascii != NonAscii::None && !self.reads_others(program, dfa, config) {
+        if follow == Follow::All {
+            self.leave_out_few(alphabet);
+        }
+        if alphabet.non_ascii != NonAscii::None && !self.reads_others(program, dfa, config, follow) {
             alphabet.non_ascii = NonAscii::None;
         }
-        for byte in ascii_bytes(alphabet.ascii) {
-            let next = dfa.step(program, config, byte);
+        for at in 0..self.steps.len() {
+            let (byte, next) = self.steps[at];
+            if alphabet.ascii >> byte & 1 == 0 {
+                continue;
+            }
             let entered = self.enter(next);
             entered.ascii |= 1 << byte;
             if entered.is_left_out {
@@ -158,10 +279,9 @@ impl Lookaheads {
 
     /// Takes characters out of the alphabet that lead a configuration elsewhere than most others, if they are few: brackets, that is, each of which
     /// would lead to one more configuration.
-    fn leave_out_few(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, alphabet: &mut Alphabet) {
+    fn leave_out_few(&mut self, alphabet: &mut Alphabet) {
         self.targets.clear();
-        for byte in ascii_bytes(alphabet.ascii) {
-            let next = dfa.step(program, config, byte);
+        for &(byte, next) in self.steps.iter().filter(|(byte, _)| alphabet.ascii >> byte & 1 == 1) {
             match self.targets.iter_mut().find(|(target, _)| *target == next) {
                 Some((_, ascii)) => *ascii |= 1 << byte,
                 None => self.targets.push((next, 1 << byte)),
@@ -174,11 +294,11 @@ impl Lookaheads {
     }
 
     /// Tells whether a configuration reads all characters beyond ASCII; what they lead to joins the next level.
-    fn reads_others(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId) -> bool {
+    fn reads_others(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, follow: Follow) -> bool {
         self.within.clear();
         for byte in 0x80..=0xFF {
             let Some(rest) = Utf8State::of_lead(byte) else { continue };
-            let next = dfa.step(program, config, byte);
+            let next = self.step(program, dfa, config, byte, follow);
             if next == ConfigId::DEAD {
                 return false;
             }
@@ -187,14 +307,15 @@ impl Lookaheads {
             }
         }
         while let Some((config, rest)) = self.within.pop() {
-            for byte in 0..=255 {
-                let next = dfa.step(program, config, byte);
-                // Nothing else may be read there: a region has no tokens that leave a character half-way.
-                if (next == ConfigId::DEAD) == rest.bytes().contains(&byte) {
-                    return false;
-                }
+            // Nothing else may be read there: a region has no tokens that break a character.
+            let others = !rest.bytes().collect::<ByteSet>();
+            if follow == Follow::All && !(dfa.bytes(program, config) & others).is_empty() {
+                return false;
+            }
+            for byte in rest.bytes() {
+                let next = self.step(program, dfa, config, byte, follow);
                 if next == ConfigId::DEAD {
-                    continue;
+                    return false;
                 }
                 let rest = rest.after_continuation();
                 if rest != Utf8State::BOUNDARY {
@@ -214,56 +335,15 @@ impl Lookaheads {
     }
 }
 
-/// Returns letters and digits of the characters that a configuration reads, `ascii`, which lead some head of it from one head to the next without end, if they are nearly all
-/// of those.
-fn staying(program: &Program, dfa: &mut LazyDfa, config: ConfigId, ascii: u128) -> Option<u128> {
-    let words = ascii & ascii_set(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    if words.count_ones() < WORDS_MIN {
-        return None;
-    }
-    (0..dfa.heads(config).len().min(FOLLOWED_MAX)).find_map(|index| {
-        let head = dfa.heads(config)[index];
-        follow(program, dfa, head, words)
-    })
-}
-
-/// As [`staying`], of one head.
-fn follow(program: &Program, dfa: &mut LazyDfa, first: Head, ascii: u128) -> Option<u128> {
-    let is_nearly_all = |left: u128| FEW_PART * (ascii & !left).count_ones() <= ascii.count_ones();
-    let mut left = ascii;
-    let mut heads = vec![first];
-    let mut at = 0;
-    while at < heads.len() {
-        let alone = dfa.config_of(heads[at]);
-        at += 1;
-        for byte in ascii_bytes(left) {
-            let next = dfa.step(program, alone, byte);
-            let nexts = dfa.heads(next);
-            if nexts.iter().any(|next| heads.contains(next)) {
-                continue;
-            }
-            // The head that reads most is in a name, not in a keyword.
-            match nexts.iter().max_by_key(|next| program.bytes(next.state).len()) {
-                Some(&next) if heads.len() < STAYING_MAX => heads.push(next),
-                Some(_) => return None,
-                None => left &= !(1 << byte),
-            }
-        }
-        if !is_nearly_all(left) {
-            return None;
-        }
-    }
-    Some(left)
-}
-
-/// Returns those of some characters of ASCII that a configuration reads.
-fn read_of(program: &Program, dfa: &mut LazyDfa, config: ConfigId, ascii: u128) -> u128 {
-    ascii_set(|&byte| ascii >> byte & 1 == 1 && dfa.step(program, config, byte) != ConfigId::DEAD)
+/// Returns the characters of ASCII that names consist of.
+fn words() -> u128 {
+    ascii_set(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 impl Lookahead {
-    fn bounded(alphabet: Alphabet, n_chars: usize) -> Option<Lookahead> {
+    fn bounded(program: &Program, alphabet: Alphabet, n_chars: usize) -> Option<Lookahead> {
         let is_wide = n_chars >= CHARS_MIN && alphabet.ascii.count_ones() >= ASCII_MIN;
-        is_wide.then(|| Lookahead { alphabet, n_chars, leaving: !alphabet.first_bytes() })
+        let leaving = program.all_bytes() & !alphabet.first_bytes();
+        is_wide.then(|| Lookahead { alphabet, n_chars, leaving, may_break: false, configs: Box::default() })
     }
 }

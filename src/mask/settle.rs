@@ -54,6 +54,8 @@ const SETTLED_MAX: u64 = 4;
 
 /// Work of a walk beyond which its configuration is walked as a whole instead.
 const CLASSIFY_WORK_MAX: u64 = 1 << 17;
+/// How often that is halved, at most.
+const CLASSIFY_HALVED_MAX: u32 = 5;
 
 /// Why the parts of a configuration are not looked at one by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -277,11 +279,12 @@ impl MaskQuery<'_> {
     #[cold]
     fn classify(&self, key: NodeKey, state: StateId) -> Result<(Arc<DecisionNode>, bool), GaveUp> {
         let mut walker = self.store.take_walker();
-        walker.clear(Work::up_to(CLASSIFY_WORK_MAX.min(self.work.get().left())));
+        let work_max = self.classify_work_max(state);
+        walker.clear(Work::up_to(work_max.min(self.work.get().left())));
         // Any register with this signature would do; the signature is one.
         walker.classify(self.context(), state, key.register);
         if walker.is_spent() {
-            return self.give_up(walker, Some(key), state);
+            return self.give_up(walker, Some(key), state, work_max);
         }
         self.spend(walker.work_done());
         let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
@@ -312,14 +315,15 @@ impl MaskQuery<'_> {
         // What it costs to begin a walk.
         const NODES_PER_WALK: u64 = 4;
         let mut walker = self.store.take_walker();
-        walker.clear(Work::up_to(CLASSIFY_WORK_MAX.min(self.work.get().left())));
+        let work_max = self.classify_work_max(exit.state);
+        walker.clear(Work::up_to(work_max.min(self.work.get().left())));
         let register = self.signature(exit.state, exit.register);
         for remainder in &decision.remainders {
             walker.settle(self.context(), remainder, exit.state, register);
         }
         if walker.is_spent() {
             let n_nodes = walker.found.n_nodes;
-            let (child, is_kept) = self.give_up(walker, key, exit.state)?;
+            let (child, is_kept) = self.give_up(walker, key, exit.state, work_max)?;
             return Ok((child, is_kept, n_nodes));
         }
         self.spend(walker.work_done());
@@ -335,22 +339,30 @@ impl MaskQuery<'_> {
         Ok((child, is_kept, n_nodes))
     }
 
+    /// Returns the work of a walk from a state beyond which its configuration is walked as a whole instead: the less, the more states of its unit took more.
+    fn classify_work_max(&self, state: StateId) -> u64 {
+        let n_ambiguous =
+            self.program.place(state).map_or(0, |(linked, _)| self.store.n_ambiguous_states(&linked.unit));
+        CLASSIFY_WORK_MAX >> n_ambiguous.min(CLASSIFY_HALVED_MAX)
+    }
+
     /// Keeps that there are too many ways behind a key to take them one by one, unless that only took more than is left for this mask.
     fn give_up(
         &self,
         mut walker: Walker,
         key: Option<NodeKey>,
         state: StateId,
+        work_max: u64,
     ) -> Result<(Arc<DecisionNode>, bool), GaveUp> {
         let work = walker.work_done();
         self.spend(work);
         walker.clear(Work::default());
         self.store.put_walker(walker, None);
-        if work <= CLASSIFY_WORK_MAX {
+        if work <= work_max {
             return Err(GaveUp::OverBudget);
         }
         if let Some((linked, _)) = self.program.place(state) {
-            self.store.note_ambiguous(&linked.unit.name);
+            self.store.note_ambiguous(&linked.unit);
         }
         Ok(self.keep(key, Arc::new(DecisionNode::inner(Next::Configuration))))
     }
@@ -382,8 +394,8 @@ impl MaskQuery<'_> {
         let mut own = core::mem::take(&mut walker.row);
         own.clear();
         own.resize(row.len(), 0);
+        let mut walk = self.store.configuration_walks.take(self.program);
         let work = Work::up_to(self.work.get().left());
-        let walk = &mut walker.configurations;
         let walked = walk.add_to(self.context(), self.stacks, live, &mut own, work, self.walk_bytes_max);
         if walked.is_ok() {
             for head in live {
@@ -391,8 +403,13 @@ impl MaskQuery<'_> {
                     add_controls(&linked.unit, local, self.vocab, &mut own);
                 }
             }
-            let dfa = &walker.configurations.dfa;
-            self.insert_configuration(live, |node| dfa.has_looked_at(node), || self.node_of_row(&own));
+            let read = walk.nodes_read();
+            self.insert_configuration(live, |node| read.contains(&node), || self.node_of_row(&own));
+        }
+        self.spend(walk.work_done());
+        // A step that is over its budget would not be if it were tried again with what this one found out.
+        if walked.is_ok() {
+            self.store.configuration_walks.put(walk);
         }
         if is_first {
             row.fill(0);
@@ -400,7 +417,6 @@ impl MaskQuery<'_> {
         row.iter_mut().zip(&own).for_each(|(word, bits)| *word |= bits);
         let is_any = own.iter().any(|&bits| bits != 0);
         self.store.count_ambiguous_walk();
-        self.spend(walker.configurations.finish());
         walker.row = own;
         self.store.put_walker(walker, None);
         walked.map(|()| (is_any, 0))

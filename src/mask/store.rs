@@ -4,6 +4,7 @@
 //! the table after the other is swept (the clock algorithm): nodes that were looked up since the last sweep stay, others go. A node whose
 //! parent went is never found again, since ids are not used twice, and goes with a later sweep.
 
+use super::configuration::ConfigurationWalks;
 use super::decision::{DecisionNode, NodeKey};
 use super::declared_keys::SharedKeyTokens;
 use super::entry::MaskEntry;
@@ -11,6 +12,7 @@ use super::remainder::Remainder;
 use super::row_pool::RowPool;
 use super::table::{NODE_OVERHEAD_BYTES, Table};
 use super::walker::Walker;
+use crate::automaton::Unit;
 use crate::util::Pool;
 use ahash::AHashMap;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -72,11 +74,24 @@ pub(crate) struct MaskStore {
     inner: Mutex<Inner>,
     rows: RowPool,
     walkers: Pool<Walker>,
+    pub(super) configuration_walks: ConfigurationWalks,
     hits: AtomicU64,
-    /// The rules whose masks took more work than is worth it part by part, the first of them.
-    ambiguous: Mutex<BTreeSet<String>>,
+    ambiguous: Mutex<Ambiguous>,
     pub key_tokens: SharedKeyTokens,
 }
+
+/// What took more work than is worth it part by part.
+#[derive(Debug, Default)]
+struct Ambiguous {
+    /// The rules, the first of them.
+    rules: BTreeSet<String>,
+    /// By unit: how many of its states.
+    states: AHashMap<u32, u32>,
+}
+
+/// Most rules and units that are noted.
+const AMBIGUOUS_RULES_MAX: usize = 64;
+const AMBIGUOUS_UNITS_MAX: usize = 1024;
 
 #[derive(Debug)]
 struct Inner {
@@ -169,6 +184,7 @@ impl MaskStore {
             inner: Mutex::new(Inner { table: Arc::new(Table::new(0)), memory, hand: 0, stats }),
             rows: RowPool::default(),
             walkers: Pool::default(),
+            configuration_walks: ConfigurationWalks::default(),
             hits: AtomicU64::new(0),
             ambiguous: Mutex::default(),
             key_tokens: SharedKeyTokens::default(),
@@ -258,18 +274,30 @@ impl MaskStore {
         self.walkers.put(walker);
     }
 
-    /// Notes that the texts of a rule can be read in many ways.
-    pub fn note_ambiguous(&self, rule: &str) {
-        const RULES_MAX: usize = 64;
-        let mut rules = self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner);
-        if rules.len() < RULES_MAX {
-            rules.insert(rule.to_owned());
+    /// Notes that the texts behind a state of a unit can be read in many ways.
+    pub fn note_ambiguous(&self, unit: &Unit) {
+        let mut ambiguous = self.ambiguous();
+        if ambiguous.rules.len() < AMBIGUOUS_RULES_MAX {
+            ambiguous.rules.insert(unit.name.clone().into_owned());
         }
+        if ambiguous.states.len() == AMBIGUOUS_UNITS_MAX {
+            ambiguous.states.clear();
+        }
+        *ambiguous.states.entry(unit.uid).or_default() += 1;
+    }
+
+    /// Returns of how many states of a unit that was noted.
+    pub fn n_ambiguous_states(&self, unit: &Unit) -> u32 {
+        self.ambiguous().states.get(&unit.uid).copied().unwrap_or(0)
     }
 
     /// Returns the rules that were noted.
     pub fn ambiguous_rules(&self) -> Vec<String> {
-        self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.ambiguous().rules.iter().cloned().collect()
+    }
+
+    fn ambiguous(&self) -> MutexGuard<'_, Ambiguous> {
+        self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a walk with a whole configuration.
@@ -286,6 +314,7 @@ impl MaskStore {
     pub fn clear(&self) {
         // They remember parts of masks.
         self.walkers.clear();
+        self.configuration_walks.clear();
         self.rows.clear();
         self.key_tokens.clear();
         let mut inner = self.lock();

@@ -1,7 +1,6 @@
 //! A walker: what walks found, and the memory that they work in.
 
 use super::callee::Callee;
-use super::configuration::ConfigurationWalk;
 use super::found::{Found, Subwalk, SubwalkKey};
 use super::loops::{Loop, Loops};
 use crate::automaton::{BELOW, StateId};
@@ -32,7 +31,6 @@ pub(crate) struct Walker {
     pub(super) loops: Loops,
     pub(super) products: ProductWalk,
     pub(super) found: Found,
-    pub(super) configurations: ConfigurationWalk,
     /// A mask under way.
     pub(super) row: Vec<u32>,
     /// A row without bits, to compare masks in.
@@ -53,7 +51,6 @@ impl Default for Walker {
             loops: Loops::default(),
             products: ProductWalk::default(),
             found: Found::default(),
-            configurations: ConfigurationWalk::default(),
             row: Vec::new(),
             zeros: Vec::new(),
         }

@@ -336,7 +336,8 @@ impl Reader<'_> {
         let json = self.json;
         let mut required = required(json, at)?;
         let mut declared = Vec::new();
-        let mut is_open = true;
+        // Of members that nothing is said of there is no form.
+        let mut is_open = self.style != NestedStyle::MiniMaxM3;
         if let Some(properties) = json.member(at, "properties") {
             let Value::Object(members) = json.value(properties) else {
                 return Err(TagError::document(json, properties, "`properties` is an object"));

@@ -150,6 +150,8 @@ pub(crate) struct Region {
     border: NodesByByte,
     /// Found when first needed: few loops can end where more of their characters may follow.
     interior: OnceLock<NodesByByte>,
+    /// Likewise: few tokens are no text.
+    broken: OnceLock<Box<[TrieNode]>>,
     n_chars_max: OnceLock<usize>,
     n_beyond: usize,
     merged: Mutex<Vec<Merged>>,
@@ -223,6 +225,7 @@ impl Region {
             by_length: OnceLock::new(),
             border: NodesByByte::new(trie, &border),
             interior: OnceLock::new(),
+            broken: OnceLock::new(),
             n_chars_max: OnceLock::new(),
             n_beyond,
             merged: Mutex::default(),
@@ -242,6 +245,19 @@ impl Region {
             NodesByByte::new(trie, &interior)
         };
         self.interior.get_or_init(find).get(byte)
+    }
+
+    /// Returns the nodes reached by whole characters and then a part of another one, and a byte that can't follow there.
+    pub fn broken(&self, trie: &Trie) -> &[TrieNode] {
+        self.broken.get_or_init(|| {
+            let mut broken = Vec::new();
+            for_each_piece(trie, &self.marks, self.alphabet, self.from, |_, end, side| {
+                if side == Side::Nowhere && end < trie.subtree_end(self.from) {
+                    broken.push(end);
+                }
+            });
+            broken.into()
+        })
     }
 
     /// Returns the trie node below which the region lies.
@@ -331,6 +347,7 @@ impl Region {
         let row = self.row.get().map_or(0, |row| row.len());
         let interior = self.interior.get().map_or(0, |interior| interior.nodes.len() + interior.starts.len());
         let n_ids = self.tokens.len() + self.border.nodes.len() + self.border.starts.len() + by_length + row + interior;
+        let n_ids = n_ids + self.broken.get().map_or(0, |broken| broken.len());
         let merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
         let tries: usize = merged.iter().flat_map(|merged| &merged.trie).map(|trie| trie.memory_bytes()).sum();
         size_of::<Region>() + n_ids * size_of::<u32>() + tries

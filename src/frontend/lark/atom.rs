@@ -57,8 +57,10 @@ impl<'s> Lowering<'s> {
     /// Adds a lexeme, with what may follow it where it is one by itself.
     fn lexeme_in(&mut self, context: Context, expr: Expr, range: Range<usize>) -> Result<ExprId, SyntaxError> {
         let span = Span::from(range);
+        // The empty text is no lexeme, behind which something may be ignored.
+        let is_part = context.is_lexeme || matches!(expr, Expr::Empty);
         let expr = self.push(expr, span)?;
-        if context.is_lexeme { Ok(expr) } else { self.lexeme(expr, context.scope, span) }
+        if is_part { Ok(expr) } else { self.lexeme(expr, context.scope, span) }
     }
 
     /// Reads a string, or a range of characters, which extends `range`.
