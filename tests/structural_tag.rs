@@ -485,6 +485,11 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        r#"{"type": "json_schema", "style": "minimax_m3_xml", "json_schema": {"type": "object"}}"#,
+        &[""],
+        &["]<]minimax[>[<a>1]<]minimax[>[</a>"],
+    ),
+    (
         r#"{"type": "json_schema", "style": "minimax_m3_xml", "json_schema": {"properties": {"a": {"type": ["string", "integer"]}, "l": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "boolean"}}, "required": ["x"]}}}}}"#,
         &[
             "",

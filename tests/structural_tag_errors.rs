@@ -87,6 +87,11 @@ fn errors_have_a_pointer() {
     ));
     assert_eq!(schema.pointer(), "/format/elements/1/json_schema");
     assert_eq!(schema.as_schema().unwrap().keyword(), Some("minimum"));
+    let in_grammar = error(&envelope(
+        r#"{"type": "sequence", "elements": [{"type": "any_text"}, {"type": "grammar", "grammar": "root ::= \"a\" %json {\"type\": \"strin\"}"}]}"#,
+    ));
+    assert_eq!(in_grammar.pointer(), "/format/elements/1/grammar");
+    assert!(in_grammar.to_string().contains("in a schema of the grammar: `type` at #/type"), "{in_grammar}");
     let parameter = error(&envelope(
         r#"{"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"enum": 1}}}}"#,
     ));

@@ -135,8 +135,17 @@ impl StructuralTag {
 
     /// Returns the error of a schema of the document that an operand of the grammar with a span is or is part of.
     pub(crate) fn schema_error(&self, span: Option<Span>, operand: &SchemaOperand, error: SchemaError) -> TagError {
-        let at = span.and_then(|span| self.json.schema_around(span, operand.text()));
-        TagError::schema(&self.json, at, error)
+        let json = &self.json;
+        let at = span.and_then(|span| json.schema_around(span, operand.text()));
+        // A schema of a grammar that is a string of the document.
+        let holds = |id: &ValueId| {
+            let is_grammar = json.key_of(*id) == Some("grammar");
+            is_grammar && matches!(json.value(*id), Value::String(text) if text.contains(&**operand.text()))
+        };
+        match json.values_within(json.root()).find(holds).filter(|_| at.is_none()) {
+            Some(grammar) => TagError::document(json, grammar, format!("in a schema of the grammar: {error}")),
+            None => TagError::schema(json, at, error),
+        }
     }
 
     /// Returns the error of building what has a span of the grammar, if something has.
