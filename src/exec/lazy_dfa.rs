@@ -417,12 +417,15 @@ mod tests {
         let mut dfa = LazyDfa::new(program);
         for (text, byte, is_bottom_read) in [("", b'a', true), ("((a", b')', false), ("(a", b')', true)] {
             let (stacks, live) = after(program, text);
-            let config = dfa.start(program, &stacks, &live, Work::default(), 100, 16);
-            assert!(dfa.nodes_read().is_empty());
-            // Of the stacks less is visible than there is.
-            let config = dfa.visible(program, config, 1);
-            assert_ne!(dfa.step(program, config, byte), ConfigId::DEAD);
-            let read = dfa.nodes_read();
+            let mut read_at = |height: Option<u8>| {
+                let config = dfa.start(program, &stacks, &live, Work::default(), 100, 16);
+                assert!(dfa.nodes_read().is_empty());
+                let config = height.map_or(config, |height| dfa.visible(program, config, height));
+                assert_ne!(dfa.step(program, config, byte), ConfigId::DEAD);
+                dfa.nodes_read()
+            };
+            let read = read_at(None);
+            assert_eq!(read, read_at(Some(1)), "{text}");
             assert_eq!(read.contains(&BOTTOM), is_bottom_read, "{text}");
             assert!(live.iter().any(|head| read.contains(&head.node)), "{text}");
         }

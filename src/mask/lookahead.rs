@@ -204,7 +204,7 @@ impl Lookaheads {
         if follow == Follow::All || next == ConfigId::DEAD {
             return next;
         }
-        let mut best = None;
+        let mut best: Option<(_, Head, ConfigId)> = None;
         for index in 0..dfa.heads(next).len() {
             let head = dfa.heads(next)[index];
             let Some(alone) = dfa.config_alone(head) else { continue };
@@ -212,11 +212,12 @@ impl Lookaheads {
                 return alone;
             }
             let n_bytes = dfa.bytes(program, alone).len();
-            if best.is_none_or(|(n_bytes_before, _)| n_bytes > n_bytes_before) {
-                best = Some((n_bytes, head));
+            if best.is_none_or(|(n_bytes_before, ..)| n_bytes > n_bytes_before) {
+                best = Some((n_bytes, head, alone));
             }
         }
-        best.map_or(ConfigId::DEAD, |(_, head)| dfa.config_of(head))
+        // Within a character it may return at once; elsewhere what it returns to would make one more configuration of each bracket.
+        best.map_or(ConfigId::DEAD, |(_, head, alone)| if byte.is_ascii() { alone } else { dfa.config_of(head) })
     }
 
     /// Takes out of the alphabet what a configuration refuses, and adds to the next level what the others lead to; or says no, if it refuses too much.
@@ -345,5 +346,39 @@ impl Lookahead {
         let is_wide = n_chars >= CHARS_MIN && alphabet.ascii.count_ones() >= ASCII_MIN;
         let leaving = program.all_bytes() & !alphabet.first_bytes();
         is_wide.then(|| Lookahead { alphabet, n_chars, leaving, may_break: false, configs: Box::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::automaton::DONE;
+    use crate::exec::{Stacks, Work, start};
+    use crate::{GrammarCompiler, Vocab};
+
+    fn find(grammar: &str) -> Option<Lookahead> {
+        let vocab = Vocab::from_tokens(["a"]).unwrap();
+        let grammar = GrammarCompiler::new(vocab.into()).compile_ebnf(grammar).unwrap();
+        let (program, mut live) = (grammar.program(), Vec::new());
+        start(program, &mut live);
+        let mut dfa = LazyDfa::new(program);
+        let config = dfa.start(program, &Stacks::new(DONE), &live, Work::default(), usize::MAX, 64);
+        Lookaheads::default().find(program, &mut dfa, config, u8::MAX)
+    }
+
+    #[test]
+    fn one_head_that_goes_on_is_enough() {
+        let marks = find("root ::= mark* \"\\n\"\nmark ::= \"**\" mark+ \"**\" | \"*\" mark+ \"*\" | [^\\n]").unwrap();
+        assert_eq!((marks.n_chars, marks.alphabet.ascii.count_ones()), (usize::MAX, 127));
+        assert_eq!(marks.alphabet.non_ascii, NonAscii::All);
+        assert_eq!(marks.leaving.iter().filter(u8::is_ascii).collect::<Vec<_>>(), b"\n");
+        assert!(marks.may_break, "other heads may read bytes that are no characters");
+        let names = find(
+            "root ::= name (\" \" (\"in\" | \"is\" | \"instance\") \" \" name)*\nname ::= [a-z_]+ | \"in\" name \"ni\"",
+        )
+        .unwrap();
+        assert_eq!((names.n_chars, names.alphabet.ascii.count_ones()), (usize::MAX, 27));
+        assert!(names.leaving.contains(b' ') && !names.leaving.contains(b'a') && !names.may_break);
+        assert!(find("root ::= \"a\"{40} | [0-3]{3}").is_none());
     }
 }
