@@ -415,7 +415,7 @@ mod tests {
         let grammar = grammar();
         let program = grammar.program();
         let mut dfa = LazyDfa::new(program);
-        for (text, byte, is_bottom_read) in [("", b'a', true), ("((a", b')', false), ("(a", b')', true)] {
+        for (text, byte, is_bottom_read) in [("", b'a', true), ("(((a", b')', false), ("(a", b')', true)] {
             let (stacks, live) = after(program, text);
             let mut read_at = |height: Option<u8>| {
                 let config = dfa.start(program, &stacks, &live, Work::default(), 100, 16);
@@ -425,7 +425,8 @@ mod tests {
                 dfa.nodes_read()
             };
             let read = read_at(None);
-            assert_eq!(read, read_at(Some(1)), "{text}");
+            // What is visible of two nodes may be the same.
+            assert!(read.is_subset(&read_at(Some(1))), "{text}");
             assert_eq!(read.contains(&BOTTOM), is_bottom_read, "{text}");
             assert!(live.iter().any(|head| read.contains(&head.node)), "{text}");
         }
