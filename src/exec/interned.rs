@@ -13,7 +13,7 @@
 //! Frames that are too deep to be returned to are left out, and [`UNSEEN`] stands for them.
 
 use super::head::{BOTTOM, Configuration, Head, StackNodeId, signature};
-use super::stack::{Stacks, StacksMark, hash_of, spread};
+use super::stack::{Stacks, StacksMark, UNUSED, WORK_PER_EXIT, hash_of, spread};
 use crate::automaton::{BELOW, DONE, Program};
 use ahash::{AHashMap, AHashSet};
 use hashbrown::HashTable;
@@ -21,12 +21,6 @@ use smallvec::SmallVec;
 
 /// The node below what was left out: it returns to [`BELOW`].
 pub(super) const UNSEEN: StackNodeId = StackNodeId(1);
-
-/// What it costs to look at an exit of a node.
-const WORK_PER_EXIT: u64 = 4;
-
-/// Stands for a node that nothing leads to.
-const UNUSED: StackNodeId = StackNodeId(u32::MAX);
 
 /// Stacks with nodes by content, and memory to find equal ones.
 #[derive(Debug)]

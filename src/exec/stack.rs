@@ -49,7 +49,7 @@ pub(crate) struct Stacks {
 }
 
 /// Stands for a node that nothing leads to.
-const UNUSED: StackNodeId = StackNodeId(u32::MAX);
+pub(super) const UNUSED: StackNodeId = StackNodeId(u32::MAX);
 
 /// A place to truncate to.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -549,7 +549,7 @@ pub(super) fn hash_of(exits: &[Head]) -> u64 {
 }
 
 /// What it costs to put an exit of a node in its place among the others.
-const WORK_PER_EXIT: u64 = 4;
+pub(super) const WORK_PER_EXIT: u64 = 4;
 
 /// Nodes made in one step lie over each other as deep as one move pushes; joins stop here.
 const JOINS_DEEP_MAX: usize = 64;

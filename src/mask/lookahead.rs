@@ -48,7 +48,7 @@ pub(super) struct Lookahead {
     pub alphabet: Alphabet,
     /// How many of them; [`usize::MAX`] if there is no end.
     pub n_chars: usize,
-    /// Bytes that begin no character of the alphabet, and some configuration on the way reads; all of them, if there is an end.
+    /// Bytes that begin no character of the alphabet, and some configuration on the way reads; any state, if there is an end or a single head was followed.
     pub leaving: ByteSet,
     /// Whether characters may be read of which a byte is none of UTF-8.
     pub may_break: bool,

@@ -142,7 +142,7 @@ impl StructuralTag {
             let is_grammar = json.key_of(*id) == Some("grammar");
             is_grammar && matches!(json.value(*id), Value::String(text) if text.contains(&**operand.text()))
         };
-        match json.values_within(json.root()).find(holds).filter(|_| at.is_none()) {
+        match at.is_none().then(|| json.values_within(json.root()).find(holds)).flatten() {
             Some(grammar) => TagError::document(json, grammar, format!("in a schema of the grammar: {error}")),
             None => TagError::schema(json, at, error),
         }
