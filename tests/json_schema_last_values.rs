@@ -60,6 +60,23 @@ const SCHEMAS: &[(&str, &[u8])] = &[
         r#"{"type":"object","additionalProperties":{"type":"array","uniqueItems":true,"items":{"anyOf":[{"type":"null"},{"type":"array","maxItems":0}]}}}"#,
         br#"{}[],:"anul"#,
     ),
+    // One variant only at a position of the prefix; several; one that is counted.
+    (
+        r#"{"type":"array","uniqueItems":true,"prefixItems":[{"const":2}],"items":{"enum":[1,2,12]},"contains":{"const":1},"minItems":3}"#,
+        b"[],12",
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"prefixItems":[{"enum":[1,2]},{"enum":[1,2,12]}],"items":{"enum":[1,2,12,11]},"contains":{"const":1},"minItems":3}"#,
+        b"[],12",
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"prefixItems":[{"const":1},{"enum":[1,2]}],"items":{"enum":[1,2,12]},"contains":{"enum":[1,12]},"minContains":2,"minItems":2}"#,
+        b"[],12",
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"prefixItems":[{"const":2},{"type":"string"}],"items":{"type":"string"},"contains":{"const":"b"},"minItems":3}"#,
+        br#"[],2"b"#,
+    ),
 ];
 
 struct Walk<'a> {
@@ -249,6 +266,15 @@ fn values_that_can_not_run_out_are_not_searched_for() {
         (
             r#"{"type":"array","uniqueItems":true,"items":{"type":["array","boolean"],"items":{"type":"boolean"},"maxItems":16}}"#,
             "[[],[true,false],[true],true,[false,false]]",
+        ),
+        // A constant alone at the beginning, and one that must be there somewhere.
+        (
+            r#"{"type":"array","uniqueItems":true,"prefixItems":[{"const":"tag"},{"type":"string"}],"items":{"type":"string"},"contains":{"const":"x"},"minItems":3}"#,
+            r#"["tag","rolling","x","y"]"#,
+        ),
+        (
+            r#"{"type":"array","uniqueItems":true,"prefixItems":[{"const":7},{"minLength":7}],"contains":{"const":1},"minItems":3}"#,
+            r#"[7,"rolling on",[],1]"#,
         ),
     ] {
         assert_written(&compiler, schema, document);

@@ -257,6 +257,41 @@ const HOSTILE: &[(&str, Generator)] = &[
         let closed = |i: usize| format!(r#"{{"properties":{{{names}}},"additionalProperties":{{"minimum":{i}}}}}"#);
         format!(r#"{{"allOf":[{}]}}"#, list(n / 40, closed))
     }),
+    ("dependentRequired of long names", |n| {
+        let name = |i: usize| format!("{}{i}", "x".repeat(n));
+        let entries = list(60, |i| format!(r#""{}":["{}","q{}"]"#, name(i), name(i + 1), name(i)));
+        format!(r#"{{"type":"object","dependentRequired":{{{entries}}}}}"#)
+    }),
+    ("dependencies and alternatives of long names", |n| {
+        let name = |i: usize| format!("{}{i}", "x".repeat(n / 2));
+        let entries = list(200, |i| format!(r#""{}":["{}","q{}"]"#, name(i), name(i + 1), name(i)));
+        let any = list(200, |i| format!(r#"{{"required":["{}"]}}"#, name(i)));
+        format!(r#"{{"type":"object","dependentRequired":{{{entries}}},"anyOf":[{any}]}}"#)
+    }),
+    ("not of pairs of declared names", |n| {
+        let names = list(n, |i| format!(r#""p{i}":{{"type":"integer"}}"#));
+        let pairs = list(n, |i| format!(r#"{{"required":["p{i}","q{i}"]}}"#));
+        format!(r#"{{"type":"object","properties":{{{names}}},"not":{{"anyOf":[{pairs}]}}}}"#)
+    }),
+    ("not of pairs of long declared names", |n| {
+        let name = |i: usize| format!("{}{i}", "x".repeat(n / 10));
+        let names = list(300, |i| format!(r#""{}":{{"type":"integer"}}"#, name(i)));
+        let pairs = list(300, |i| format!(r#"{{"required":["{}","q{}"]}}"#, name(i), name(i)));
+        format!(r#"{{"type":"object","properties":{{{names}}},"not":{{"anyOf":[{pairs}]}}}}"#)
+    }),
+    ("one of many declared names is required", |n| {
+        let names = list(n, |i| format!(r#""p{i}":{{"type":"integer"}}"#));
+        let any = list(n, |i| format!(r#"{{"required":["p{i}"]}}"#));
+        format!(r#"{{"type":"object","properties":{{{names}}},"anyOf":[{any}]}}"#)
+    }),
+    ("enum of long fractions", |n| {
+        let digits = |i: usize| format!("0.1{:0>width$}", 7919 * i, width = n / 15);
+        format!(r#"{{"enum":[{}]}}"#, list(600, digits))
+    }),
+    ("long constants before other items, all different", |n| {
+        let constants = list(n / 2, |i| format!(r#"{{"const":"{}{i}"}}"#, "x".repeat(1_000)));
+        format!(r#"{{"type":"array","uniqueItems":true,"prefixItems":[{constants}]}}"#)
+    }),
     ("contains in allOf", |n| {
         format!(r#"{{"allOf":[{}]}}"#, list(n, |i| format!(r#"{{"contains":{{"const":{i}}}}}"#)))
     }),
@@ -392,6 +427,10 @@ fn written() -> Vec<(&'static str, String)> {
             format!(r#"{{"type":"object","properties":{{"language":{{"type":"string"}}}},"allOf":[{stages}]}}"#),
         ),
         ("forty keys that need others", HOSTILE.iter().find(|(name, _)| *name == "dependentRequired").unwrap().1(40)),
+        (
+            "a hundred declared keys of which one is required",
+            HOSTILE.iter().find(|(name, _)| *name == "one of many declared names is required").unwrap().1(100),
+        ),
         ("ten thousand constants with titles", HOSTILE[0].1(10_000)),
         ("four hundred conditions on one key", HOSTILE.iter().find(|(name, _)| *name == "if by a key").unwrap().1(400)),
         (

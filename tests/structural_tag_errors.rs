@@ -49,6 +49,10 @@ fn errors_have_a_pointer() {
             "#/format/min: `min` is a number below 4294967296, and not negative",
         ),
         (
+            r#"{"type": "repeat", "content": {"type": "any_text"}, "max": -2}"#,
+            "#/format/max: `max` is a number below 4294967296, or -1 where there is none",
+        ),
+        (
             r#"{"type": "tag", "begin": 1, "content": {"type": "any_text"}, "end": ""}"#,
             "#/format/begin: the begin of a tag is a text or a token",
         ),

@@ -17,6 +17,7 @@ use super::unit::Unit;
 use crate::machine::{Equality, RegisterRule};
 use crate::util::components;
 use ahash::AHashSet;
+use core::sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
 
 /// Something unbounded can be read from the state on.
@@ -48,11 +49,19 @@ const GLANCE_PLACES_MAX: usize = 256;
 
 /// Returns the bits of a state; perhaps nothing but [`REACHES_UNBOUNDED`], where that is easily seen.
 pub(super) fn unbounded_at(unit: &Unit, state: LocalState) -> u8 {
-    match unit.unbounded.get() {
-        Some(found) => found[state.index()],
-        None if glance(unit, state) => REACHES_UNBOUNDED,
-        None => unbounded(unit)[state.index()],
+    if let Some(found) = unit.unbounded.get() {
+        return found[state.index()];
     }
+    let seen = unit.seen_unbounded.get_or_init(|| unit.states().map(|_| AtomicBool::new(false)).collect());
+    // A glance takes a microsecond, and the same few states are asked for at each step.
+    if seen[state.index()].load(Ordering::Relaxed) {
+        return REACHES_UNBOUNDED;
+    }
+    if glance(unit, state) {
+        seen[state.index()].store(true, Ordering::Relaxed);
+        return REACHES_UNBOUNDED;
+    }
+    unbounded(unit)[state.index()]
 }
 
 /// Returns the bits of each state of a unit.

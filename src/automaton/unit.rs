@@ -20,6 +20,7 @@ use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::pass::{ControlKind, ControlLetter, TokenSets};
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
+use core::sync::atomic::AtomicBool;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -109,6 +110,8 @@ pub(crate) struct Unit {
     all_bytes: OnceLock<ByteSet>,
     /// By state, once asked for: what can be read without a bound.
     pub(super) unbounded: OnceLock<Box<[u8]>>,
+    /// By state, once asked for: whether that was seen at a glance.
+    pub(super) seen_unbounded: OnceLock<Box<[AtomicBool]>>,
 }
 
 impl Drop for Unit {
@@ -152,6 +155,7 @@ impl Unit {
             column_bytes: OnceLock::new(),
             all_bytes: OnceLock::new(),
             unbounded: OnceLock::new(),
+            seen_unbounded: OnceLock::new(),
         }
     }
 

@@ -55,11 +55,28 @@ impl Candidates {
     pub fn of(values: &DistinctValues, register: u64, equality: Equality) -> Candidates {
         let mut found = Candidates { comparison: Comparison::of(values, register, equality), values: SmallVec::new() };
         found.values = found.comparison.candidates(values, register).collect();
-        if let (Comparison::Container(start), false) = (found.comparison, found.is_empty()) {
-            let text: Vec<u8> = values.bytes_from(start).collect();
-            found.comparison = Comparison::Container(start + last_scalar(&text) as u32);
-        }
+        found.pass_scalars(values);
         found
+    }
+
+    /// Drops those that are candidates no more, now that more was read.
+    pub fn narrow(&mut self, values: &DistinctValues) {
+        let begun = self.comparison.begun(values);
+        self.values.retain(|candidate| self.comparison.remains(values, &begun, candidate));
+        self.pass_scalars(values);
+    }
+
+    /// Notes that the scalars up to here were compared.
+    fn pass_scalars(&mut self, values: &DistinctValues) {
+        if let (Comparison::Container(start), false) = (self.comparison, self.is_empty()) {
+            let text: Vec<u8> = values.bytes_from(start).collect();
+            self.comparison = Comparison::Container(start + last_scalar(&text) as u32);
+        }
+    }
+
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
     }
 
     /// Tells whether there are candidates for the value under way in a frame.

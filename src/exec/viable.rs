@@ -46,7 +46,7 @@ const STEPS_FREE: usize = 48;
 /// How often a place is looked at for each used value: its texts can be the same value in other orders of keys.
 const VISITS_PER_VALUE: usize = 4;
 /// Work of a look at a place, and of a step of a search beside that of the configuration.
-const WORK_PER_PLACE: u64 = 8;
+const WORK_PER_PLACE: u64 = 32;
 const WORK_PER_STEP: u64 = 128;
 /// Most nodes of the stacks to look at; beyond, a place counts as free.
 const NODES_MAX: usize = 256;

@@ -486,9 +486,12 @@ fn bytes_of<'a>(values: impl IntoIterator<Item = &'a Arc<str>>) -> Vec<&'a [u8]>
 pub(super) fn enumerate_strings(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
     let (_, longest) = dfa.byte_lengths().unwrap_or((0, Some(0)));
     longest?;
-    let mut texts = Vec::new();
-    let mut pending: Vec<(u32, Vec<u8>)> = dfa.start().map(|start| (start, Vec::new())).into_iter().collect();
-    while let Some((state, text)) = pending.pop() {
+    let (mut texts, mut text) = (Vec::new(), Vec::new());
+    // States with the number of bytes before the last one that leads to them, and that one.
+    let mut pending: Vec<(u32, usize, Option<u8>)> = dfa.start().map(|start| (start, 0, None)).into_iter().collect();
+    while let Some((state, n_before, last)) = pending.pop() {
+        text.truncate(n_before);
+        text.extend(last);
         if dfa.is_accepting(state) {
             texts.push(text.clone());
         }
@@ -497,11 +500,7 @@ pub(super) fn enumerate_strings(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>>
             return None;
         }
         for (low, high, target) in dfa.edges(state) {
-            for byte in low..=high {
-                let mut longer = text.clone();
-                longer.push(byte);
-                pending.push((target, longer));
-            }
+            pending.extend((low..=high).map(|byte| (target, text.len(), Some(byte))));
         }
     }
     (texts.len() <= n_max).then_some(texts)

@@ -82,19 +82,35 @@ impl Shape {
                 array.rules.iter().for_each(|rule| (rule.from, rule.to, rule.member).hash(&mut hasher));
             }
             Shape::Object(object) => {
-                (object.min, object.max, object.absent.len(), object.rules.len()).hash(&mut hasher);
+                (object.min, object.max, object.rules.len()).hash(&mut hasher);
                 object.properties.iter().for_each(|property| property.hash(&mut hasher));
                 object.required.iter().for_each(|(name, ())| name.hash(&mut hasher));
+                object.rules.iter().for_each(|rule| rule.member.hash(&mut hasher));
                 for witness in object.obligations.iter().flat_map(|obligation| &obligation.any) {
                     match witness {
                         Witness::Key(Keys::Name(name), member) => (name, member).hash(&mut hasher),
                         Witness::Key(_, member) => member.hash(&mut hasher),
-                        _ => {}
+                        Witness::Absent(name) => (name, ()).hash(&mut hasher),
                     }
                 }
+                // In any order.
+                let fingerprint_of = |name: &Arc<str>| {
+                    let mut hasher = ahash::AHasher::default();
+                    name.hash(&mut hasher);
+                    hasher.finish()
+                };
+                object.absent.iter().map(fingerprint_of).fold(0u64, u64::wrapping_add).hash(&mut hasher);
             }
         }
         hasher.finish()
+    }
+
+    /// Returns the number of bytes of all names in the shape.
+    pub fn n_name_bytes(&self) -> usize {
+        let Shape::Object(object) = self else { return 0 };
+        let declared = object.properties.iter().map(|(name, _)| name);
+        let required = object.required.iter().map(|(name, ())| name);
+        declared.chain(required).chain(&object.absent).map(|name| name.len()).sum()
     }
 
     /// Returns about how many facts the shape has.
@@ -413,7 +429,7 @@ mod indexed {
     use std::sync::Arc;
 
     /// A map from names, in the order of insertion.
-    #[derive(Clone, PartialEq, Debug)]
+    #[derive(Clone, Debug)]
     pub(in super::super) struct NameMap<T> {
         entries: Vec<(Arc<str>, T)>,
         /// The index of each name, once there are many: a few names are compared faster than one is hashed.
@@ -422,6 +438,12 @@ mod indexed {
 
     /// Most names that are searched linearly.
     const FEW_MAX: usize = 12;
+
+    impl<T: PartialEq> PartialEq for NameMap<T> {
+        fn eq(&self, other: &NameMap<T>) -> bool {
+            self.entries == other.entries
+        }
+    }
 
     impl<T> Default for NameMap<T> {
         fn default() -> Self {

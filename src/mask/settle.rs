@@ -56,6 +56,10 @@ const SETTLED_MAX: u64 = 4;
 const CLASSIFY_WORK_MAX: u64 = 1 << 17;
 /// How often that is halved, at most.
 const CLASSIFY_HALVED_MAX: u32 = 5;
+/// What beginning to walk at a place takes beside its steps, and how many words of a row are written in the time of a step: where many masks are made at once,
+/// nodes and rows come from memory that is not near.
+const WORK_PER_WALK: u64 = 16;
+const WORDS_PER_WORK: u64 = 4;
 
 /// Why the parts of a configuration are not looked at one by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -286,7 +290,7 @@ impl MaskQuery<'_> {
         if walker.is_spent() {
             return self.give_up(walker, Some(key), state, work_max);
         }
-        self.spend(walker.work_done());
+        self.spend_on(&walker);
         let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
         let n_words = self.vocab.n_mask_words();
         let found = &mut walker.found;
@@ -326,7 +330,7 @@ impl MaskQuery<'_> {
             let (child, is_kept) = self.give_up(walker, key, exit.state, work_max)?;
             return Ok((child, is_kept, n_nodes));
         }
-        self.spend(walker.work_done());
+        self.spend_on(&walker);
         let n_words = self.vocab.n_mask_words();
         let found = &mut walker.found;
         found.flatten(self.vocab);
@@ -355,7 +359,7 @@ impl MaskQuery<'_> {
         work_max: u64,
     ) -> Result<(Arc<DecisionNode>, bool), GaveUp> {
         let work = walker.work_done();
-        self.spend(work);
+        self.spend_on(&walker);
         walker.clear(Work::default());
         self.store.put_walker(walker, None);
         if work <= work_max {
@@ -373,6 +377,13 @@ impl MaskQuery<'_> {
             Some(cached) => (cached, true),
             None => (node, false),
         }
+    }
+
+    /// Counts a walk that made a mask, or gave up.
+    fn spend_on(&self, walker: &Walker) {
+        let (n_nodes, n_walks) = (walker.found.n_nodes, walker.found.n_walks);
+        let n_words = self.vocab.n_mask_words() as u64;
+        self.spend(walker.work_done() + n_nodes + WORK_PER_WALK * n_walks + n_words / WORDS_PER_WORK);
     }
 
     fn spend(&self, work: u64) {

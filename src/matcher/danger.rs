@@ -3,6 +3,7 @@
 use crate::exec::{Candidates, Configuration, Head, StackNodeId, StacksMark, Within};
 use crate::util::ByteSet;
 use crate::vocab::{Punctuation, Trie, TrieNode};
+use ahash::AHashSet;
 use smallvec::SmallVec;
 
 /// Memory for the walk.
@@ -111,7 +112,7 @@ impl Recheck {
 /// What is known of the stacks from before the tokens, and memory to go down stacks.
 #[derive(Default)]
 pub(super) struct StackWalk {
-    pub seen: SmallVec<[StackNodeId; 32]>,
+    pub seen: SeenNodes,
     pub pending: SmallVec<[(StackNodeId, usize); 16]>,
     /// What there was before the tokens.
     pub before: StacksMark,
@@ -119,8 +120,59 @@ pub(super) struct StackWalk {
     pub are_all_known: bool,
     /// Whether tokens that hold a key whole which is there already were tried.
     pub are_held_keys_tried: bool,
-    /// The frames there whose values may become others, with those.
-    pub repeating: Vec<(Head, Candidates)>,
+    /// The frames there whose values may become others.
+    pub repeating: Vec<Repeating>,
+    /// The frames there whose values can become none of the earlier ones, and how long the text was when that was found. Longer texts don't change it, so that it is
+    /// kept from mask to mask, as is `repeating`.
+    pub new: Vec<(Head, u32)>,
+}
+
+/// Nodes that were met: a few by looking at all of them, more in a set.
+#[derive(Default)]
+pub(super) struct SeenNodes {
+    few: SmallVec<[StackNodeId; 32]>,
+    more: AHashSet<StackNodeId>,
+}
+
+impl SeenNodes {
+    pub fn clear(&mut self) {
+        self.few.clear();
+        self.more.clear();
+    }
+
+    pub fn len(&self) -> usize {
+        self.few.len() + self.more.len()
+    }
+
+    pub fn contains(&self, node: StackNodeId) -> bool {
+        self.few.contains(&node) || !self.more.is_empty() && self.more.contains(&node)
+    }
+
+    pub fn push(&mut self, node: StackNodeId) {
+        if self.few.len() < self.few.inline_size() {
+            self.few.push(node);
+        } else {
+            self.more.insert(node);
+        }
+    }
+}
+
+/// A frame whose value may become another one.
+pub(super) struct Repeating {
+    pub frame: Head,
+    /// The earlier values that it may become, if there are some; else it may become a declared key.
+    pub candidates: Option<Candidates>,
+}
+
+impl StackWalk {
+    /// Forgets what has to do with text, nodes and sets that are no more: those left are the first.
+    pub fn truncate(&mut self, mark: StacksMark, n_sets: u32) {
+        let remains = |frame: &Head| mark.has(frame.node) && frame.register as u32 <= n_sets;
+        // The candidates are those of the whole text.
+        let is_text_left = self.before.n_bytes <= mark.n_bytes;
+        self.repeating.retain(|repeating| is_text_left && remains(&repeating.frame));
+        self.new.retain(|(frame, n_bytes)| *n_bytes <= mark.n_bytes && remains(frame));
+    }
 }
 
 /// Returns the number of bytes of the longest suffix below a node.

@@ -87,6 +87,16 @@ struct Scratch {
     drafts: DraftWalk,
 }
 
+impl Scratch {
+    /// Forgets what was found out about nodes, sets and text that are no more: those left are the first.
+    fn truncate(&mut self, mark: StacksMark, n_sets: u32) {
+        self.memo.truncate(mark, n_sets);
+        if let Some(recheck) = &mut self.recheck {
+            recheck.stack.truncate(mark, n_sets);
+        }
+    }
+}
+
 /// Whether an output has ended, and why.
 #[derive(Clone, Copy, Default)]
 struct Ending {
@@ -433,7 +443,7 @@ impl Matcher {
         self.stacks = fresh_stacks(&self.grammar);
         self.n_bytes_before = Chunked::default();
         self.history = History::default();
-        self.scratch.memo.truncate(StacksMark::default(), 0);
+        self.scratch.truncate(StacksMark::default(), 0);
         (self.ending.is_stopped, self.is_trimmed) = (false, false);
         self.failure = Failure { is_closed: self.failure.is_closed, ..Failure::default() };
         self.note_exhaustion();
@@ -457,7 +467,7 @@ impl Matcher {
         self.history = History::default();
         self.n_bytes_before = Chunked::default();
         self.stacks = self.stacks.compacted(&mut self.live);
-        self.scratch.memo.truncate(StacksMark::default(), 0);
+        self.scratch.truncate(StacksMark::default(), 0);
     }
 
     /// Returns the bytes and control tokens accepted so far.
@@ -514,7 +524,7 @@ impl Matcher {
             }
         }
         self.stacks.truncate(mark);
-        self.scratch.memo.truncate(mark, self.stacks.n_sets());
+        self.scratch.truncate(mark, self.stacks.n_sets());
         self.note_exhaustion();
     }
 

@@ -21,7 +21,7 @@
 //! whole subtree is walked. Cost: a step for each node that is visited, and a look at its stacks.
 
 use super::Matcher;
-use super::danger::{Danger, Level, Recheck, StackWalk, height, n_values_within};
+use super::danger::{Danger, Level, Recheck, Repeating, StackWalk, height, n_values_within};
 use crate::automaton::{Kind, Owner, Program};
 use crate::exec::{Candidates, Configuration, DistinctValues, Head, OverBudget, Stacks, Within, step_byte};
 use crate::machine::{Distinct, Equality};
@@ -30,15 +30,15 @@ use crate::util::{ByteSet, bit_row};
 use crate::vocab::{Punctuation, TokenId, TrieNode};
 
 /// Most nodes of the stacks to look at for one place; with more any token may make a difference.
-const STACK_NODES_MAX: usize = 256;
-/// Likewise, once for a mask.
-const ALL_STACK_NODES_MAX: usize = 1024;
+const STACK_NODES_MAX: usize = 1024;
+/// Most values to remember that can become none of the earlier ones.
+const NEW_MAX: usize = 64;
 /// Most declared keys whose next bytes are looked at one by one.
 const DECLARED_KEYS_MAX: usize = 64;
 /// Most tokens below a node that are looked up in the mask before a step: where none is left, the step is none.
 const FEW_TOKENS: usize = 8;
 /// Work of a look at the stacks of a place.
-const WORK_PER_PLACE: u64 = 16;
+const WORK_PER_PLACE: u64 = 64;
 
 impl Matcher {
     /// Makes `row` the mask of what may follow; tells whether that is none.
@@ -194,27 +194,48 @@ impl Matcher {
 }
 
 impl StackWalk {
-    /// Finds the frames of `live` whose values may become others.
+    /// Finds the frames of `live` whose values may become others. What is known since the last mask isn't found anew.
     fn find_repeating(&mut self, program: &Program, stacks: &mut Stacks, live: &[Head], n_bytes_max: usize) {
         self.before = stacks.mark();
-        self.repeating.clear();
-        let mut repeating = core::mem::take(&mut self.repeating);
-        let mut n_compared = 0;
-        self.are_all_known = self.visit(stacks, live, usize::MAX, ALL_STACK_NODES_MAX, |frame, _| {
-            if let Some(Kind::DistinctValue(distinct)) = program.info(frame.state).map(|info| info.kind)
-                && !repeating.iter().any(|(known, _)| *known == frame)
-            {
-                let candidates = candidates(stacks, frame, distinct, &mut n_compared);
-                if !candidates.is_empty()
-                    || !other_repetitions(program, stacks, frame, distinct, n_bytes_max).is_empty()
-                {
-                    repeating.push((frame, candidates));
+        let (mut repeating_before, new_before) = (core::mem::take(&mut self.repeating), core::mem::take(&mut self.new));
+        let (mut repeating, mut new): (Vec<Repeating>, Vec<(Head, u32)>) = (Vec::new(), Vec::new());
+        let (mut n_compared, n_bytes) = (0, self.before.n_bytes);
+        self.are_all_known = self.visit(stacks, live, usize::MAX, STACK_NODES_MAX, |frame, _| {
+            let Some(Kind::DistinctValue(distinct)) = program.info(frame.state).map(|info| info.kind) else {
+                return true;
+            };
+            if repeating.iter().any(|known| known.frame == frame) {
+                return true;
+            }
+            let is_new = |known: &&(Head, u32)| known.0 == frame;
+            let candidates = match new_before.iter().find(is_new) {
+                Some(&known) => {
+                    new.push(known);
+                    None
                 }
+                None => {
+                    let before = repeating_before.iter().position(|known| known.frame == frame);
+                    let found = match before.and_then(|at| repeating_before.swap_remove(at).candidates) {
+                        Some(mut candidates) => {
+                            n_compared += candidates.len() as u64;
+                            candidates.narrow(values_of(stacks));
+                            candidates
+                        }
+                        None => candidates(stacks, frame, distinct, &mut n_compared),
+                    };
+                    if found.is_empty() && values_of(stacks).n_values(frame.register) > 0 && new.len() < NEW_MAX {
+                        new.push((frame, n_bytes));
+                    }
+                    Some(found).filter(|found| !found.is_empty())
+                }
+            };
+            if candidates.is_some() || !other_repetitions(program, stacks, frame, distinct, n_bytes_max).is_empty() {
+                repeating.push(Repeating { frame, candidates });
             }
             true
         });
         stacks.work.spend(n_compared);
-        self.repeating = repeating;
+        (self.repeating, self.new) = (repeating, new);
     }
 
     /// Returns which suffixes, of so many bytes at most, can make a difference in some of these places.
@@ -258,8 +279,10 @@ impl StackWalk {
             let Some(info) = program.info(frame.state) else { return true };
             if let Kind::DistinctValue(distinct) = info.kind {
                 let values = values_of(stacks);
-                let repeated = match repeating.iter().find(|(known, _)| *known == frame) {
-                    Some((_, candidates)) => Some(candidates.next_bytes(values)),
+                let repeated = match repeating.iter().find(|known| known.frame == frame) {
+                    Some(Repeating { candidates, .. }) => {
+                        Some(candidates.as_ref().map_or(ByteSet::EMPTY, |candidates| candidates.next_bytes(values)))
+                    }
                     // A value that began before and could become no other one can't now.
                     None if frame.register >> 32 < u64::from(n_bytes_before) => None,
                     None => Some(candidates(stacks, frame, distinct, &mut n_compared).next_bytes(values)),
@@ -290,7 +313,7 @@ impl StackWalk {
             }
             !all.is_all()
         });
-        stacks.work.spend(n_compared);
+        stacks.work.spend(n_compared + self.seen.len() as u64);
         self.repeating = repeating;
         if are_few { all } else { Danger::ALL }
     }
@@ -312,7 +335,7 @@ impl StackWalk {
         let mut at = 0;
         while let Some(&(node, n_deep)) = self.pending.get(at) {
             at += 1;
-            if self.seen.contains(&node) {
+            if self.seen.contains(node) {
                 continue;
             }
             if self.seen.len() >= n_nodes_max {

@@ -28,6 +28,8 @@ const VISITS_FREE: u64 = 1 << 24;
 /// Steps of a compile that making a state counts as, beside those of its letters, and each visit for its subset, which is sorted, hashed and looked up.
 const STEPS_PER_SUBSET: usize = 8;
 const STEPS_PER_VISIT: usize = 2;
+/// And each target of a letter, which is sorted with the others.
+const STEPS_PER_TARGET: usize = 3;
 /// Visits for the letters of one state between two checks of the budget.
 const VISITS_PER_CHECK: usize = 1 << 13;
 
@@ -246,7 +248,7 @@ fn subsets(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<Option<(R
         });
         checked?;
         rows.end_row();
-        budget.spend(n_targets)?;
+        budget.spend(STEPS_PER_TARGET * n_targets)?;
         budget.check_edges(rows.edges().len())?;
         let visits_max = STATES_FREE + VISITS_PER_STATE * nfa.n_states as usize;
         if sets.len() > n_states_max || n_visits > visits_max && budget.n_steps() > VISITS_FREE {

@@ -345,7 +345,7 @@ impl Reader<'_> {
     fn counts(&self, at: ValueId) -> Result<(u32, Option<u32>), TagError> {
         let min = self.json.member(at, "min").map_or(Ok(0), |field| self.count(field, "min"))?;
         let max = match self.json.member(at, "max") {
-            Some(field) if !self.is_no_bound(field) => Some(self.count(field, "max")?),
+            Some(field) if !self.is_no_bound(field) => Some(self.max(field)?),
             _ => None,
         };
         let repeat_max = self.limits.bound_max();
@@ -581,11 +581,21 @@ impl Reader<'_> {
     }
 
     fn count(&self, at: ValueId, name: &str) -> Result<u32, TagError> {
-        let number = match self.json.value(at) {
+        let is_none = || self.error(at, format!("`{name}` is a number below 4294967296, and not negative"));
+        self.number(at).ok_or_else(is_none)
+    }
+
+    /// Reads a greatest count that may have none.
+    fn max(&self, at: ValueId) -> Result<u32, TagError> {
+        let is_none = || self.error(at, "`max` is a number below 4294967296, or -1 where there is none");
+        self.number(at).ok_or_else(is_none)
+    }
+
+    fn number(&self, at: ValueId) -> Option<u32> {
+        match self.json.value(at) {
             Value::Number(number) => number.to_string().parse().ok(),
             _ => None,
-        };
-        number.ok_or_else(|| self.error(at, format!("`{name}` is a number below 4294967296, and not negative")))
+        }
     }
 
     fn list(&self, at: ValueId, what: &str) -> Result<Vec<ValueId>, TagError> {

@@ -13,13 +13,18 @@ const CLAUSES_MAX: usize = 4;
 const PENDING_MAX: usize = 32;
 /// Most choices that fork instead of becoming many clauses each.
 const CHOICES_FORKED_MAX: usize = 8;
+/// Choices that are left beyond which forks are no way out: there would be too many shapes.
+const CHOICES_HOPELESS: usize = 16;
 /// Greatest distance, in the order of keys, of nearby names: clauses about them are pending for a short while, so few bits are in use at
 /// a time.
 const NEAR_MAX: usize = 8;
 /// Most forks over names that nothing declares.
 const NAME_FORKS_MAX: usize = 3;
 /// Most witnesses of one clause.
-const WITNESSES_MAX: usize = 64;
+const WITNESSES_MAX: usize = 1024;
+/// Pairs of witnesses that are compared in a step, and most of them that are compared to find out whether a clause is implied by another one.
+const COMPARED_PER_STEP: usize = 8;
+const IMPLICATION_MAX: usize = 1 << 12;
 /// Greatest depth to which choices within choices are expanded.
 const DEEP_MAX: usize = 6;
 
@@ -94,9 +99,10 @@ impl Expander<'_> {
             Witness::Key(..) => true,
         });
         let may_fork = !choice.is_failing && !names_are_declared && partial.n_name_forks < NAME_FORKS_MAX;
-        self.budget.spend(STEPS_PER_FACT * clauses.len())?;
+        let n_bytes: usize = clauses.iter().flatten().filter_map(name_of).map(|name| name.len()).sum();
+        self.budget.spend(STEPS_PER_FACT * clauses.len() + n_bytes / BYTES_PER_STEP)?;
         let mut are_near = || order.get_or_insert_with(|| NameOrder::of(object)).are_near(&clauses);
-        let are_few = n_new <= CLAUSES_MAX && n_pending <= PENDING_MAX;
+        let are_few = n_new <= CLAUSES_MAX && (n_pending <= PENDING_MAX || n_choices > CHOICES_HOPELESS);
         let may_be_many = n_new <= CLAUSES_MAX || n_choices > CHOICES_FORKED_MAX;
         let is_fit = n_new == 0 || (!may_fork && (are_few || may_be_many && are_near()));
         Ok(is_fit.then(|| clauses.to_vec()))
@@ -109,11 +115,13 @@ impl Expander<'_> {
             let mut product: Vec<Clause> = Vec::new();
             for left in &all {
                 for right in &clauses {
+                    self.budget.spend(1 + left.len() * right.len() / COMPARED_PER_STEP)?;
                     let mut clause = left.clone();
                     clause.extend(right.iter().filter(|witness| !left.contains(witness)).cloned());
                     if clause.len() > WITNESSES_MAX {
                         return Ok(None);
                     }
+                    self.budget.spend(clause.len() / COMPARED_PER_STEP)?;
                     if !is_tautology(&clause) && !product.contains(&clause) {
                         product.push(clause);
                     }
@@ -125,11 +133,13 @@ impl Expander<'_> {
             }
             all = product;
         }
-        // A clause with all witnesses of another is implied by it.
+        // A clause with all witnesses of another is implied by it; of long ones that is not found out.
         let is_implied = |index: usize| {
             let others = all.iter().enumerate().filter(|(other, _)| *other != index);
             others.into_iter().any(|(other, less)| {
-                (less.len(), other) < (all[index].len(), index) && less.iter().all(|one| all[index].contains(one))
+                (less.len(), other) < (all[index].len(), index)
+                    && less.len() * all[index].len() <= IMPLICATION_MAX
+                    && less.iter().all(|one| all[index].contains(one))
             })
         };
         let is_needed: Vec<bool> = (0..all.len()).map(|index| !is_implied(index)).collect();
@@ -330,15 +340,25 @@ fn as_fact(clause: &[Witness]) -> Option<SmallVec<[Fact; 2]>> {
 
 /// Returns whether a clause always holds: a name is present or absent, its value satisfies a member or not.
 fn is_tautology(clause: &[Witness]) -> bool {
-    clause.iter().any(|witness| {
-        let Witness::Absent(name) = witness else { return false };
-        clause.iter().any(|other| match other {
-            Witness::Key(Keys::Name(key), None) => key == name,
-            Witness::Key(Keys::Name(key), Some(member)) => {
-                let opposite = Witness::Key(Keys::Name(Arc::clone(key)), Some(member.negated()));
-                key == name && clause.contains(&opposite)
-            }
-            _ => false,
+    let absent = || {
+        clause.iter().filter_map(|witness| match witness {
+            Witness::Absent(name) => Some(name),
+            Witness::Key(..) => None,
         })
+    };
+    if absent().next().is_none() {
+        return false;
+    }
+    let absent: HashSet<&Arc<str>> = absent().collect();
+    let mut met: HashSet<(&Arc<str>, Member)> = HashSet::new();
+    clause.iter().any(|witness| match witness {
+        Witness::Key(Keys::Name(name), member) if absent.contains(name) => match *member {
+            None => true,
+            Some(member) => {
+                met.insert((name, member));
+                met.contains(&(name, member.negated()))
+            }
+        },
+        _ => false,
     })
 }

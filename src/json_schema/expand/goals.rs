@@ -82,6 +82,18 @@ impl Expander<'_> {
         (answer, is_relaxed)
     }
 
+    /// Returns the error of a schema that leads back to itself, at its reference if it has one.
+    fn circle_at(&self, id: SchemaId) -> SchemaError {
+        let schema = self.model.schema(id);
+        let entries: &[Entry] = match schema.body() {
+            Body::Bool(_) => &[],
+            Body::Keywords { entries, .. } => entries,
+        };
+        let reference = entries.iter().find(|entry| matches!(entry.keyword, Keyword::Reference(_)));
+        let error = SchemaError::unsupported("$ref", "it leads back to itself without reading anything");
+        self.model.error_at(id, reference.map_or(schema.value(), |entry| entry.value), error)
+    }
+
     fn pursue_member(&mut self, partial: &mut Partial, member: Member, frames: Frames) -> Expanded<bool> {
         let is_circular = matches!(member.subject, Subject::Schema(id) if self.circular[id.index()]);
         if is_circular {
@@ -119,8 +131,7 @@ impl Expander<'_> {
         }
         let Subject::Schema(id) = member.subject else { unreachable!("other subjects were handled") };
         if partial.n_followed > 8 * self.model.n_schemas() + 1024 {
-            let error = SchemaError::unsupported("$ref", "it leads back to itself without reading anything");
-            return Err(self.model.error_at(id, self.model.schema(id).value(), error).into());
+            return Err(self.circle_at(id).into());
         }
         let entries = match self.model.schema(id).body() {
             Body::Bool(verdict) => return Ok(*verdict != member.is_negated),

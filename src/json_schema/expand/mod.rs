@@ -50,6 +50,8 @@ use std::sync::Arc;
 
 /// Steps that a fact counts as where a partial is copied and expanded.
 const STEPS_PER_FACT: usize = 4;
+/// Bytes of names that are hashed or compared in a step.
+const BYTES_PER_STEP: usize = 64;
 
 /// Facts of partials that wait, for each of [`Limits::schema_facts_max`].
 const WAITING_PER_FACT: usize = 4;
@@ -223,7 +225,7 @@ impl<'a> Expander<'a> {
             n_tried += 1;
             // A single alternative costs no more than its size.
             self.n_tried += usize::from(n_tried > 1);
-            self.budget.spend(STEPS_PER_FACT * partial.size())?;
+            self.budget.spend(STEPS_PER_FACT * partial.size() + partial.shape.n_name_bytes() / BYTES_PER_STEP)?;
             if n_tried > n_max {
                 return Ok(None);
             }

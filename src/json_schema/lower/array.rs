@@ -367,26 +367,41 @@ impl Lowerer<'_> {
 
     /// Returns how many items an array needs to have so that its values may run out while another item must follow.
     ///
-    /// With n items there is a way to the end that takes k more, and each of these has a value left if all variants of items have n + k values or more.
+    /// With n items there is a way to the end that takes k more, and each of these has a value left if all variants of items have n + k values or more. So has
+    /// a position of the prefix where items have one variant only, with more values than there are items before it.
     fn exhaustible_behind(&mut self, plan: &Plan<'_>, places: &Places) -> Lowered<Exhaustible> {
         let is_left = |index| plan.unique.as_ref().is_some_and(|unique| unique.few.is_left(index));
         let is_of_few = |before: &Counts, after: &Counts| {
             (0..before.len()).any(|index| after[index] > before[index] && is_left(index))
         };
-        let all = places.variants.iter().flat_map(|((_, before), variants)| {
-            variants.iter().filter(move |(_, after)| !is_of_few(before, after)).map(|&(conjunction, _)| conjunction)
-        });
-        let mut variants: Vec<ConjunctionId> = all.collect();
-        variants.sort_unstable();
-        variants.dedup();
-        if variants.len() > MEASURED_VARIANTS_MAX {
-            return Ok(Exhaustible::Behind(0));
-        }
-        let mut n_least = None;
-        for conjunction in variants {
-            let n_values = self.n_values_at_least(conjunction)?;
-            // No item is of a variant without values.
-            n_least = n_values.into_iter().chain(n_least).min();
+        // By variant: how many values it has at least, if it has some.
+        let mut measured: HashMap<ConjunctionId, Option<usize>> = HashMap::new();
+        let mut n_least: Option<usize> = None;
+        let mut all: Vec<_> = places.variants.iter().collect();
+        all.sort_unstable_by_key(|&(place, _)| place);
+        for ((position, before), variants) in all {
+            let is_in_prefix = *position < plan.n_prefix;
+            let mut n_of_place: SmallVec<[(bool, usize); 8]> = SmallVec::new();
+            for (conjunction, after) in variants.iter() {
+                let is_of_few = is_of_few(before, after);
+                if is_of_few && !is_in_prefix {
+                    continue;
+                }
+                let n_values = match measured.get(conjunction) {
+                    Some(&known) => known,
+                    None if measured.len() >= MEASURED_VARIANTS_MAX => return Ok(Exhaustible::Behind(0)),
+                    None => {
+                        let n_values = self.n_values_at_least(*conjunction)?;
+                        measured.insert(*conjunction, n_values);
+                        n_values
+                    }
+                };
+                n_of_place.extend(n_values.map(|n_values| (is_of_few, n_values)));
+            }
+            // All values before may be among those of this position.
+            let is_sure = is_in_prefix && matches!(n_of_place[..], [(_, n_values)] if n_values as u64 > *position);
+            let counted = n_of_place.iter().filter(|(is_of_few, _)| !is_of_few && !is_sure);
+            n_least = counted.map(|&(_, n_values)| n_values).chain(n_least).min();
         }
         let Some(n_least) = n_least.filter(|&n_least| n_least != usize::MAX) else { return Ok(Exhaustible::Never) };
         // A shortest way leads to a place, or satisfies a condition, with each item, and takes as many as are missing from the least length.

@@ -352,9 +352,14 @@ impl<'a> Lowerer<'a> {
     fn spend_states(&mut self, n_states: usize, n_edges: usize) -> Lowered<()> {
         self.n_states += n_states;
         self.budget.spend(STEPS_PER_EDGE * (n_states + n_edges))?;
-        if self.n_states > self.limits.automaton_states_max {
-            let limit = self.limits.automaton_states_max;
-            return Err(SchemaError::too_much("automaton_states_max", self.n_states, limit).into());
+        self.check_states(self.n_states)
+    }
+
+    /// Refuses so many states.
+    fn check_states(&self, n_states: usize) -> Lowered<()> {
+        let limit = self.limits.automaton_states_max;
+        if n_states > limit {
+            return Err(SchemaError::too_much("automaton_states_max", n_states, limit).into());
         }
         Ok(())
     }

@@ -210,6 +210,7 @@ impl Lowerer<'_> {
             // Drafts of objects may grow large before they are finished.
             let n_drafted = draft.n_states() + draft.n_edges();
             self.budget.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
+            self.check_states(self.n_states + draft.n_states())?;
             n_counted = n_drafted;
             self.check_written("properties", places.n_after)?;
             let from = self.after_element(draft, state)?;
@@ -352,6 +353,7 @@ impl Lowerer<'_> {
                 }
             };
             self.budget.spend((end - begin) as usize + 1)?;
+            self.check_states(self.n_states + draft.n_states())?;
             for index in begin..end {
                 let group = places.groups.groups[index as usize];
                 let first = places.groups.first_from(plan, group, seen.next).filter(|&name| name <= last);
@@ -373,6 +375,7 @@ impl Lowerer<'_> {
                     places.suffixes.insert(of_name(first), target);
                     let rest = &plan.spelled(group.low)[depth_in as usize + 1..];
                     self.budget.spend(rest.len())?;
+                    self.check_states(self.n_states + draft.n_states() + rest.len())?;
                     let end = self.name_end(draft, plan, places, first, seen, depth)?;
                     draft.text(&[target], rest, end);
                     continue;

@@ -24,8 +24,9 @@ use std::sync::{Arc, OnceLock};
 
 /// Bounds up to this length become states of the automaton of a pattern, instead of a register.
 const COUNTED_MIN: u64 = 4;
-/// Steps of the budget for the automaton of a set of numbers, beside one for each edge.
+/// Steps of the budget for the automaton of a set of numbers, at least, and for each of its edges.
 const STEPS_PER_NUMBER: usize = 1024;
+const STEPS_PER_NUMBER_EDGE: usize = 32;
 
 /// Which divisors numbers obey.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,7 +106,7 @@ impl Lowerer<'_> {
                 }
             };
             is_some |= !dfa.is_empty() || !beside.is_empty();
-            self.budget.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
+            self.budget.spend(STEPS_PER_NUMBER.max(STEPS_PER_NUMBER_EDGE * dfa.n_edges()) + dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);
         }

@@ -4,7 +4,7 @@
 //! here, as one text each, with members and items in the order of the draft. The caller decides how many are few.
 
 use super::super::text::{Divisors, has_finite_end, spelled_key};
-use super::super::{LowerError, Lowered, Lowerer};
+use super::super::{LowerError, Lowered, Lowerer, STEPS_PER_EDGE};
 use super::{Plan, Progress, VALUES_MAX, n_prefix};
 use crate::json_schema::conjunction::{ConjunctionId, Members};
 use crate::json_schema::language::enumerate_strings;
@@ -235,6 +235,7 @@ impl Lowerer<'_> {
                     let Shape::String(string) = shape else { continue };
                     let dfa = self.expander.languages.of_shape(string, true, self.limits)?;
                     others.is_finite |= has_finite_end(&dfa);
+                    self.budget.spend(STEPS_PER_EDGE * dfa.n_edges())?;
                     match enumerate_strings(&dfa, VALUES_MAX) {
                         None => (others.is_some, others.is_endless) = (true, true),
                         Some(few) => texts.extend(few.iter().filter_map(|text| {

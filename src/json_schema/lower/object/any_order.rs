@@ -71,6 +71,7 @@ impl Lowerer<'_> {
         while let Some((so_far, state)) = sets.pending.pop() {
             let n_drafted = draft.n_states() + draft.n_edges();
             self.budget.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
+            self.check_states(self.n_states + draft.n_states())?;
             n_counted = n_drafted;
             self.check_written("properties", sets.after.len())?;
             let from = self.after_element(draft, state)?;
