@@ -340,3 +340,38 @@ fn values_that_every_branch_lists_satisfy_no_branch_alone() {
         }
     }
 }
+
+/// What a value may become is remembered from mask to mask; once a part of the text is taken back, it may become more.
+#[test]
+fn earlier_values_come_back_when_text_is_taken_back() {
+    let words: &[&[u8]] = &[b"d\"", b"d\"}", b"c\"", b"c\"}"];
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    let vocab = Arc::new(Vocab::from_tokens(bytes.chain(words.iter().map(|word| word.to_vec()))).unwrap());
+    let compiler = GrammarCompiler::new(vocab);
+    let schemas = [
+        (r#"{"type": "array", "uniqueItems": true, "items": {"type": "string"}}"#, r#"["abc","abd","ab"#, 0),
+        (
+            r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"k": {"type": "string"}}}}"#,
+            r#"[{"k":"abc"},{"k":"abd"},{"k":"ab"#,
+            1,
+        ),
+    ];
+    for (schema, before, end) in schemas {
+        let mut matcher = compiler.compile_json_schema(schema).unwrap().matcher();
+        matcher.accept_bytes(before.as_bytes()).unwrap();
+        let (ends_with_d, ends_with_c) = (256 + end, 258 + end);
+        let is_repeated = |matcher: &mut Matcher| {
+            let mask = matcher.mask().unwrap();
+            (!mask.contains(ends_with_d), !mask.contains(ends_with_c))
+        };
+        assert_eq!(is_repeated(&mut matcher), (true, true), "{schema}");
+        for (byte, repeated) in [(b'c', (false, false)), (b'd', (false, false)), (b'b', (false, false))] {
+            matcher.accept_token(u32::from(byte)).unwrap();
+            assert_eq!(is_repeated(&mut matcher), repeated, "{schema}: {}", byte as char);
+            matcher.accept_token(u32::from(b'x')).unwrap();
+            assert_eq!(is_repeated(&mut matcher), (false, false), "{schema}");
+            matcher.rollback(2).unwrap();
+            assert_eq!(is_repeated(&mut matcher), (true, true), "{schema}: behind {}", byte as char);
+        }
+    }
+}

@@ -504,3 +504,32 @@ fn many_dependencies_mean_what_each_says() {
     assert!(orders.iter().any(|text| accepts(&grammar, text)));
     assert!(!accepts(&grammar, r#"{"a20":1,"b20":1}"#) && !accepts(&grammar, r#"{"a20":1,"c20":1}"#));
 }
+
+#[test]
+fn many_choices_among_names_mean_what_each_says() {
+    let one_of_many = HOSTILE.iter().find(|(name, _)| *name == "one of many declared names is required").unwrap().1;
+    let grammar = compiler().compile_json_schema(&one_of_many(100)).unwrap();
+    assert!(!accepts(&grammar, "{}") && !accepts(&grammar, r#"{"x":1}"#));
+    for name in [0, 1, 63, 64, 65, 99] {
+        assert!(accepts(&grammar, &format!(r#"{{"p{name}":1}}"#)), "{name}");
+    }
+    // At most one of twenty, as a pair of names each time.
+    let names = list(20, |i| format!(r#""f{i}":{{"type":"integer"}}"#));
+    let pairs = list(190, |pair| {
+        let (mut high, mut low) = (1, pair);
+        while low >= high {
+            (high, low) = (high + 1, low - high);
+        }
+        format!(r#"{{"not":{{"required":["f{low}","f{high}"]}}}}"#)
+    });
+    let grammar = compiler()
+        .compile_json_schema(&format!(r#"{{"type":"object","properties":{{{names}}},"allOf":[{pairs}]}}"#))
+        .unwrap();
+    assert!(accepts(&grammar, "{}") && accepts(&grammar, r#"{"x":1}"#));
+    for first in 0..20 {
+        assert!(accepts(&grammar, &format!(r#"{{"f{first}":1}}"#)), "{first}");
+        for second in first + 1..20 {
+            assert!(!accepts(&grammar, &format!(r#"{{"f{first}":1,"f{second}":1}}"#)), "{first} {second}");
+        }
+    }
+}

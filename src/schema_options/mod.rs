@@ -142,7 +142,7 @@ pub struct SchemaOptions {
     ///
     /// Still refused: malformed or unsatisfiable schemas; what exceeds the [`Limits`](crate::Limits); references that refer to themselves at
     /// the same value; numbers outside of the range of doubles, like `{"const": 1e309}`; patterns that distinguish more than 64 classes of
-    /// keys; more than 64 conditions on keys that are pending at once, and more than 64 combinations of those pending on one key.
+    /// keys; more than 128 conditions on keys that are pending at once, and more than 64 combinations of those pending on one key.
     pub is_lenient: bool,
     /// Drafts and identifiers.
     pub read: ReadOptions,

@@ -29,11 +29,12 @@ use crate::schema_options::{Spelling, WhiteSpace};
 use hashbrown::HashMap;
 pub(super) use plan::Plan;
 use plan::{ClassKeys, Content};
+use slots::SlotSet;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Variants of the value of a key: its constraint, and the obligations that it satisfies.
-type Variants = SmallVec<[(ConjunctionId, u64); 1]>;
+type Variants = SmallVec<[(ConjunctionId, SlotSet); 1]>;
 
 /// The index of a key of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,7 +72,7 @@ struct Progress {
     next: u32,
     n_members: u64,
     /// The obligations satisfied, by slot.
-    met: u64,
+    met: SlotSet,
 }
 
 /// A range of [`Places::other_keys`].
@@ -149,7 +150,7 @@ pub(super) struct Places {
     /// The index of the draft's list of all names.
     declared_keys: Option<u32>,
     /// Variants of values, by key, obligations satisfied, and obligations that later members may satisfy.
-    variants: HashMap<(KeyIndex, u64, u64), Variants>,
+    variants: HashMap<(KeyIndex, SlotSet, SlotSet), Variants>,
 }
 
 impl Places {
@@ -529,7 +530,7 @@ impl Lowerer<'_> {
             & match key {
                 KeyIndex::Name(name) => plan.names[name as usize].later,
                 // Other keys may follow.
-                KeyIndex::Class(_) => u64::MAX,
+                KeyIndex::Class(_) => SlotSet::MAX,
             };
         if let Some(variants) = places.variants.get(&(key, open, later)) {
             return Ok(variants.clone());
@@ -544,8 +545,8 @@ impl Lowerer<'_> {
     ///
     /// It need not be known that a value fails an obligation, so variants may overlap; but for a few constants they are disjoint, since then
     /// few variants remain.
-    fn value_variants(&mut self, content: &Content, open: u64, later: u64) -> Lowered<Variants> {
-        let mut conditions: Vec<(u64, Vec<Member>)> = Vec::with_capacity(content.met.len());
+    fn value_variants(&mut self, content: &Content, open: SlotSet, later: SlotSet) -> Lowered<Variants> {
+        let mut conditions: Vec<(SlotSet, Vec<Member>)> = Vec::with_capacity(content.met.len());
         let mut always = 0;
         for &(index, member) in content.met.iter().filter(|(index, _)| open >> index & 1 == 1) {
             match member {
@@ -559,7 +560,7 @@ impl Lowerer<'_> {
         conditions.retain(|(bit, _)| always & bit == 0);
         // Obligations that must be satisfied first: they leave fewer variants.
         conditions.sort_by_key(|(bit, _)| later & bit != 0);
-        let mut variants: Vec<(Members, u64)> = vec![(content.members.clone(), always)];
+        let mut variants: Vec<(Members, SlotSet)> = vec![(content.members.clone(), always)];
         for (bit, any) in conditions {
             let member = match any[..] {
                 [only] => only,
@@ -721,7 +722,7 @@ impl Plan {
     }
 
     /// Returns those of the satisfied obligations that still matter after a key; `None` if one that had to be satisfied is not.
-    fn satisfied_after(&self, key: KeyIndex, met: u64) -> Option<u64> {
+    fn satisfied_after(&self, key: KeyIndex, met: SlotSet) -> Option<SlotSet> {
         let closes = match key {
             KeyIndex::Name(name) => self.names[name as usize].closes,
             KeyIndex::Class(_) => 0,

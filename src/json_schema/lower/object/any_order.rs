@@ -12,6 +12,7 @@
 use super::super::draft::Draft;
 use super::super::white_space::{AfterOpen, From};
 use super::super::{Lowered, Lowerer, STEPS_PER_EDGE};
+use super::slots::SlotSet;
 use super::{KeyIndex, Places, Plan, Progress};
 use crate::json_schema::error::SchemaError;
 use crate::pass::{Label, NetRuleId};
@@ -28,7 +29,7 @@ struct KeysSoFar {
     /// The number of members as far as it matters.
     n_members: u64,
     /// The obligations satisfied, by slot.
-    met: u64,
+    met: SlotSet,
 }
 
 /// The states of an object drafted so far.

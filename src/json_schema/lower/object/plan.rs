@@ -2,7 +2,7 @@
 
 use super::super::text::{SpelledKey, has_finite_end, spelled_key};
 use super::super::{Lowered, Lowerer};
-use super::slots::{self, Chances};
+use super::slots::{self, Chances, SlotSet};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::{enumerate_strings, too_large, watched};
@@ -32,11 +32,11 @@ pub(in super::super) struct Name {
     /// Nothing if there is no value for it.
     pub content: Option<Content>,
     /// The obligations that are met if it is not there.
-    pub without: u64,
+    pub without: SlotSet,
     /// The obligations that something behind it may still meet.
-    pub later: u64,
+    pub later: SlotSet,
     /// The obligations that nothing behind it can meet.
-    pub closes: u64,
+    pub closes: SlotSet,
 }
 
 /// Keys that nobody names and whose values satisfy the same.
@@ -60,9 +60,9 @@ pub(in super::super) struct Rest {
     /// The place of the first name that can't be passed over, or where that makes a difference to obligations.
     pub next_stop: u32,
     /// The obligations that something before may have met, and that matter.
-    pub open: u64,
+    pub open: SlotSet,
     /// Those of them that are met if none of the names comes.
-    pub without: u64,
+    pub without: SlotSet,
     /// Whether obligations that nothing before can meet are met if none of the names comes.
     pub are_later_met: bool,
 }

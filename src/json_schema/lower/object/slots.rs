@@ -18,7 +18,10 @@ use crate::json_schema::error::SchemaError;
 use smallvec::SmallVec;
 
 /// Most obligations that are live at once.
-pub(super) const SLOTS_MAX: usize = 64;
+pub(super) const SLOTS_MAX: usize = SlotSet::BITS as usize;
+
+/// A set of slots, as bits.
+pub(super) type SlotSet = u128;
 
 /// The range of names, by index, that may satisfy an obligation; other keys count as one name after the last.
 #[derive(Clone, Copy)]
@@ -70,7 +73,7 @@ pub(super) fn assign(
         windows.iter_mut().for_each(|window| (window.first, window.last) = (0, n_names));
     }
     let slots = slots(&windows)?;
-    let bit = |obligation: &usize| 1u64 << slots[*obligation];
+    let bit = |obligation: &usize| (1 as SlotSet) << slots[*obligation];
     let bits = |obligations: &[usize]| obligations.iter().fold(0, |bits, obligation| bits | bit(obligation));
     for (name, chances) in names.iter_mut().zip(chances) {
         name.without = bits(&chances.without);
@@ -120,7 +123,7 @@ fn suffixes(windows: &[Window], slots: &[u8], names: &mut [Name]) -> Vec<Rest> {
         Rest { next_required: n_names as u32, next_stop: n_names as u32, open: 0, without: 0, are_later_met: true };
     let mut suffixes = vec![end; n_names + 1];
     for (window, &slot) in windows.iter().zip(slots) {
-        let bit = 1u64 << slot;
+        let bit = (1 as SlotSet) << slot;
         for place in window.first + 1..=window.last {
             suffixes[place as usize].open |= bit;
             if window.last_without.is_some_and(|last| place <= last) {
