@@ -316,6 +316,36 @@ fn assert_written(compiler: &GrammarCompiler, schema: &str, document: &str) {
     assert!(matcher.is_accepting(), "{schema} {document}");
 }
 
+/// Which of several values alike an item is matters where the others must follow.
+#[test]
+fn values_that_must_follow_are_left_for_later() {
+    let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap());
+    let compiler = GrammarCompiler::new(vocab);
+    let arrays = |first: &str, others: &str, n_items: usize| {
+        let item =
+            |values: &str| format!(r#"{{"type":"array","items":{{"enum":[{values}]}},"minItems":1,"maxItems":1}}"#);
+        let (first, others) = (item(first), item(others));
+        format!(
+            r#"{{"type":"array","uniqueItems":true,"prefixItems":[{first}],"items":{others},"minItems":{n_items}}}"#
+        )
+    };
+    for (schema, document) in [
+        (arrays("1,4", "1,2", 3), "[[4],[1],[2]]"),
+        (arrays("4,1", "1,5", 3), "[[4],[5],[1]]"),
+        (arrays("1,3", "2,1", 3), "[[3],[1],[2]]"),
+        (arrays("1,2", "3,1", 3), "[[2],[3],[1]]"),
+        (arrays("1,2", "2,3", 3), "[[1],[2],[3]]"),
+        (arrays("1,12", "1,2", 3), "[[12],[2],[1]]"),
+        (arrays("1,2,3,4,5", "1,2,3,4", 5), "[[5],[1],[2],[3],[4]]"),
+        (
+            r#"{"type":"array","uniqueItems":true,"prefixItems":[{"anyOf":[{"type":"object","properties":{"a":{"enum":[4,2,3]}},"additionalProperties":false,"required":["a"]},{"const":[2]}]}],"items":{"type":"object","properties":{"a":{"const":2}},"additionalProperties":false,"required":["a"]},"minItems":2}"#.to_owned(),
+            r#"[{"a":3},{"a":2}]"#,
+        ),
+    ] {
+        assert_written(&compiler, &schema, document);
+    }
+}
+
 /// An alternative without values lends none to the others.
 #[test]
 fn shapes_that_are_empty_have_no_values() {

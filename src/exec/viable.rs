@@ -12,8 +12,8 @@
 //! White space, escapes, spellings of numbers and zeros at the end of a fraction would multiply these ways. So a place is not looked at twice
 //! with texts that differ in those alone, nor with other values before the one under way than in another order. (Zeros are counted up to one
 //! more than there are used values: were there another value behind some of them, one of so many would be new.) For the same reason no state
-//! over the same stack is looked at for more texts than there are used values, some times over: what completes one of them completes them
-//! all, and the used values can't stand for each. That ends loops of digits.
+//! over the same stack is looked at for more texts than there are used values and values that must follow, some times over: what completes one of them completes
+//! them all, and neither the used values nor those that follow can stand for each. That ends loops of digits.
 //! Even so, spellings of numbers are most of the ways, so first a search goes without those that are longer than they have to be.
 //!
 //! A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
@@ -255,7 +255,7 @@ impl Viability {
         }
         let n_visits = self.n_visits.entry(place).or_default();
         *n_visits += 1;
-        *n_visits <= VISITS_PER_VALUE * (n_used + 2)
+        *n_visits <= VISITS_PER_VALUE * (n_used + n_values_left(program, stacks, head) as usize + 2)
     }
 
     /// Tells whether nothing that a head is within can be exhausted: on some way down its stack. There may be `n_more` values that no set has yet.
@@ -410,11 +410,12 @@ impl Viability {
         let mut ranked: SmallVec<[(Rank, u8); 16]> =
             read.iter().map(|byte| (rank(byte, is_used[usize::from(byte)]), byte)).collect();
         ranked.sort_unstable();
-        // Of a class one byte more than there are used values: those may be spelled otherwise up to here.
+        // Of a class one byte more than there are used values, which may be spelled otherwise up to here, and values that must follow, which may have to be this one.
+        let n_values = n_used + n_values_left(program, stacks, head) as usize;
         let mut n_of_class = [0usize; 256];
         for &(_, byte) in &ranked {
             let n = &mut n_of_class[usize::from(linked.unit.class(byte))];
-            let n_max = if byte.is_ascii_whitespace() { 0 } else { n_used };
+            let n_max = if byte.is_ascii_whitespace() { 0 } else { n_values };
             if *n <= n_max || is_used[usize::from(byte)] {
                 *n += 1;
                 bytes.push(byte);

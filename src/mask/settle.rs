@@ -57,7 +57,7 @@ const CLASSIFY_WORK_MAX: u64 = 1 << 17;
 /// How often that is halved, at most.
 const CLASSIFY_HALVED_MAX: u32 = 5;
 /// What beginning to walk at a place takes beside its steps, and how many words of a row are written in the time of a step: where many masks are made at once,
-/// nodes and rows come from memory that is not near.
+/// nodes and rows are not in the cache.
 const WORK_PER_WALK: u64 = 16;
 const WORDS_PER_WORK: u64 = 4;
 

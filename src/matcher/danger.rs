@@ -122,12 +122,12 @@ pub(super) struct StackWalk {
     pub are_held_keys_tried: bool,
     /// The frames there whose values may become others.
     pub repeating: Vec<Repeating>,
-    /// The frames there whose values can become none of the earlier ones, and how long the text was when that was found. Longer texts don't change it, so that it is
-    /// kept from mask to mask, as is `repeating`.
-    pub new: Vec<(Head, u32)>,
+    /// The frames there whose values can become none of the earlier ones, and how long the text was when that was found. Longer texts don't change it, so it is kept
+    /// from mask to mask, as `repeating` is.
+    pub known_new: Vec<(Head, u32)>,
 }
 
-/// Nodes that were met: a few by looking at all of them, more in a set.
+/// Nodes that were met: the first few in a list that is searched, the others in a hash set.
 #[derive(Default)]
 pub(super) struct SeenNodes {
     few: SmallVec<[StackNodeId; 32]>,
@@ -165,13 +165,13 @@ pub(super) struct Repeating {
 }
 
 impl StackWalk {
-    /// Forgets what has to do with text, nodes and sets that are no more: those left are the first.
+    /// Forgets what has to do with text, nodes and sets that are no more: `mark` and `n_sets` tell what is left.
     pub fn truncate(&mut self, mark: StacksMark, n_sets: u32) {
         let remains = |frame: &Head| mark.has(frame.node) && frame.register as u32 <= n_sets;
         // The candidates are those of the whole text.
         let is_text_left = self.before.n_bytes <= mark.n_bytes;
         self.repeating.retain(|repeating| is_text_left && remains(&repeating.frame));
-        self.new.retain(|(frame, n_bytes)| *n_bytes <= mark.n_bytes && remains(frame));
+        self.known_new.retain(|(frame, n_bytes)| *n_bytes <= mark.n_bytes && remains(frame));
     }
 }
 

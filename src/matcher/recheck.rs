@@ -29,10 +29,10 @@ use crate::mask::add_controls;
 use crate::util::{ByteSet, bit_row};
 use crate::vocab::{Punctuation, TokenId, TrieNode};
 
-/// Most nodes of the stacks to look at for one place; with more any token may make a difference.
+/// Most nodes of the stacks to look at for one place, and for a whole mask; with more any token may make a difference.
 const STACK_NODES_MAX: usize = 1024;
-/// Most values to remember that can become none of the earlier ones.
-const NEW_MAX: usize = 64;
+/// Most values under way that are remembered as new.
+const KNOWN_NEW_MAX: usize = 64;
 /// Most declared keys whose next bytes are looked at one by one.
 const DECLARED_KEYS_MAX: usize = 64;
 /// Most tokens below a node that are looked up in the mask before a step: where none is left, the step is none.
@@ -197,7 +197,8 @@ impl StackWalk {
     /// Finds the frames of `live` whose values may become others. What is known since the last mask isn't found anew.
     fn find_repeating(&mut self, program: &Program, stacks: &mut Stacks, live: &[Head], n_bytes_max: usize) {
         self.before = stacks.mark();
-        let (mut repeating_before, new_before) = (core::mem::take(&mut self.repeating), core::mem::take(&mut self.new));
+        let (mut repeating_before, new_before) =
+            (core::mem::take(&mut self.repeating), core::mem::take(&mut self.known_new));
         let (mut repeating, mut new): (Vec<Repeating>, Vec<(Head, u32)>) = (Vec::new(), Vec::new());
         let (mut n_compared, n_bytes) = (0, self.before.n_bytes);
         self.are_all_known = self.visit(stacks, live, usize::MAX, STACK_NODES_MAX, |frame, _| {
@@ -223,7 +224,7 @@ impl StackWalk {
                         }
                         None => candidates(stacks, frame, distinct, &mut n_compared),
                     };
-                    if found.is_empty() && values_of(stacks).n_values(frame.register) > 0 && new.len() < NEW_MAX {
+                    if found.is_empty() && values_of(stacks).n_values(frame.register) > 0 && new.len() < KNOWN_NEW_MAX {
                         new.push((frame, n_bytes));
                     }
                     Some(found).filter(|found| !found.is_empty())
@@ -235,7 +236,7 @@ impl StackWalk {
             true
         });
         stacks.work.spend(n_compared);
-        (self.repeating, self.new) = (repeating, new);
+        (self.repeating, self.known_new) = (repeating, new);
     }
 
     /// Returns which suffixes, of so many bytes at most, can make a difference in some of these places.

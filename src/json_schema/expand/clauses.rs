@@ -13,7 +13,7 @@ const CLAUSES_MAX: usize = 4;
 const PENDING_MAX: usize = 32;
 /// Most choices that fork instead of becoming many clauses each.
 const CHOICES_FORKED_MAX: usize = 8;
-/// Choices that are left beyond which forks are no way out: there would be too many shapes.
+/// Number of remaining choices beyond which forking can't help, as there would be too many shapes: then more clauses than [`PENDING_MAX`] may be pending.
 const CHOICES_HOPELESS: usize = 16;
 /// Greatest distance, in the order of keys, of nearby names: clauses about them are pending for a short while, so few bits are in use at
 /// a time.
@@ -24,7 +24,7 @@ const NAME_FORKS_MAX: usize = 3;
 const WITNESSES_MAX: usize = 1024;
 /// Pairs of witnesses that are compared in a step, and most of them that are compared to find out whether a clause is implied by another one.
 const COMPARED_PER_STEP: usize = 8;
-const IMPLICATION_MAX: usize = 1 << 12;
+const IMPLICATION_MAX: usize = 1 << 8;
 /// Greatest depth to which choices within choices are expanded.
 const DEEP_MAX: usize = 6;
 
@@ -99,8 +99,10 @@ impl Expander<'_> {
             Witness::Key(..) => true,
         });
         let may_fork = !choice.is_failing && !names_are_declared && partial.n_name_forks < NAME_FORKS_MAX;
+        let n_witnesses: usize = clauses.iter().map(Vec::len).sum();
         let n_bytes: usize = clauses.iter().flatten().filter_map(name_of).map(|name| name.len()).sum();
-        self.budget.spend(STEPS_PER_FACT * clauses.len() + n_bytes / BYTES_PER_STEP)?;
+        self.budget
+            .spend(STEPS_PER_FACT * clauses.len() + n_witnesses / COMPARED_PER_STEP + n_bytes / BYTES_PER_STEP)?;
         let mut are_near = || order.get_or_insert_with(|| NameOrder::of(object)).are_near(&clauses);
         let are_few = n_new <= CLAUSES_MAX && (n_pending <= PENDING_MAX || n_choices > CHOICES_HOPELESS);
         let may_be_many = n_new <= CLAUSES_MAX || n_choices > CHOICES_FORKED_MAX;
@@ -125,15 +127,15 @@ impl Expander<'_> {
                     if !is_tautology(&clause) && !product.contains(&clause) {
                         product.push(clause);
                     }
+                    if product.len() > 4 * CLAUSES_MAX {
+                        return Ok(None);
+                    }
                 }
             }
             self.budget.spend(product.len())?;
-            if product.len() > 4 * CLAUSES_MAX {
-                return Ok(None);
-            }
             all = product;
         }
-        // A clause with all witnesses of another is implied by it; of long ones that is not found out.
+        // A clause with all witnesses of another is implied by it; long ones are not compared.
         let is_implied = |index: usize| {
             let others = all.iter().enumerate().filter(|(other, _)| *other != index);
             others.into_iter().any(|(other, less)| {

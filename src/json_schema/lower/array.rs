@@ -367,8 +367,8 @@ impl Lowerer<'_> {
 
     /// Returns how many items an array needs to have so that its values may run out while another item must follow.
     ///
-    /// With n items there is a way to the end that takes k more, and each of these has a value left if all variants of items have n + k values or more. So has
-    /// a position of the prefix where items have one variant only, with more values than there are items before it.
+    /// With n items there is a way to the end that takes k more, and each of these has a value left if all variants of items have n + k values or more. A position
+    /// of the prefix with only one variant also has a value left if it has more values than there are items before it.
     fn exhaustible_behind(&mut self, plan: &Plan<'_>, places: &Places) -> Lowered<Exhaustible> {
         let is_left = |index| plan.unique.as_ref().is_some_and(|unique| unique.few.is_left(index));
         let is_of_few = |before: &Counts, after: &Counts| {
@@ -381,7 +381,7 @@ impl Lowerer<'_> {
         all.sort_unstable_by_key(|&(place, _)| place);
         for ((position, before), variants) in all {
             let is_in_prefix = *position < plan.n_prefix;
-            let mut n_of_place: SmallVec<[(bool, usize); 8]> = SmallVec::new();
+            let mut n_values_here: SmallVec<[(bool, usize); 8]> = SmallVec::new();
             for (conjunction, after) in variants.iter() {
                 let is_of_few = is_of_few(before, after);
                 if is_of_few && !is_in_prefix {
@@ -396,11 +396,12 @@ impl Lowerer<'_> {
                         n_values
                     }
                 };
-                n_of_place.extend(n_values.map(|n_values| (is_of_few, n_values)));
+                n_values_here.extend(n_values.map(|n_values| (is_of_few, n_values)));
             }
             // All values before may be among those of this position.
-            let is_sure = is_in_prefix && matches!(n_of_place[..], [(_, n_values)] if n_values as u64 > *position);
-            let counted = n_of_place.iter().filter(|(is_of_few, _)| !is_of_few && !is_sure);
+            let always_has_one =
+                is_in_prefix && matches!(n_values_here[..], [(_, n_values)] if n_values as u64 > *position);
+            let counted = n_values_here.iter().filter(|(is_of_few, _)| !is_of_few && !always_has_one);
             n_least = counted.map(|&(_, n_values)| n_values).chain(n_least).min();
         }
         let Some(n_least) = n_least.filter(|&n_least| n_least != usize::MAX) else { return Ok(Exhaustible::Never) };

@@ -106,7 +106,7 @@ impl Lowerer<'_> {
                 }
             };
             is_some |= !dfa.is_empty() || !beside.is_empty();
-            self.budget.spend(STEPS_PER_NUMBER.max(STEPS_PER_NUMBER_EDGE * dfa.n_edges()) + dfa.n_edges())?;
+            self.budget.spend(STEPS_PER_NUMBER.max(STEPS_PER_NUMBER_EDGE * dfa.n_edges()))?;
             registers.extend(beside);
             union.add(dfa);
         }
