@@ -235,8 +235,8 @@ impl CompiledGrammar {
     /// Returns the tokens for each list of declared keys of a unit of the program.
     #[inline]
     pub(crate) fn declared_key_tokens(&self, unit: usize) -> &[KeyTokens] {
-        let Inner { program, vocab, masks, declared_key_tokens, .. } = &*self.inner;
-        declared_key_tokens.of_unit(program, unit, vocab, &masks.key_tokens)
+        let Inner { program, vocab, declared_key_tokens, .. } = &*self.inner;
+        declared_key_tokens.of_unit(program, unit, vocab)
     }
 
     pub(crate) fn masks(&self) -> &Arc<MaskStore> {

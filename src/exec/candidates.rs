@@ -74,6 +74,13 @@ impl Candidates {
         }
     }
 
+    /// Returns how much memory they take beside themselves, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let spilled = if self.values.spilled() { self.values.capacity() * size_of::<Candidate>() } else { 0 };
+        let scalars = self.values.iter().flat_map(|candidate| &candidate.scalars);
+        spilled + scalars.map(JsonScalars::memory_bytes).sum::<usize>()
+    }
+
     /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.values.len()

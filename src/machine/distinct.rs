@@ -138,6 +138,12 @@ pub struct JsonScalars {
 }
 
 impl JsonScalars {
+    /// Returns how much memory they take beside themselves, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let bytes: usize = self.complete.iter().chain(&self.partial).map(Vec::capacity).sum();
+        self.complete.capacity() * size_of::<Vec<u8>>() + bytes
+    }
+
     /// Returns the scalars of a prefix. A number or word at its end is incomplete and left out.
     pub fn of(text: &[u8]) -> JsonScalars {
         let mut scalars = JsonScalars::default();

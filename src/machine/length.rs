@@ -65,12 +65,6 @@ impl Length {
         self.arrival_max.is_none_or(|bound| register + u64::from(horizon) < u64::from(bound))
     }
 
-    /// Returns whether `horizon` more characters reach neither bound. Asked of the automaton's strictest rule.
-    pub fn bounds_out_of_reach(&self, register: Register, horizon: u32) -> bool {
-        let min = u64::from(self.min);
-        self.upper_bound_out_of_reach(register, horizon) && (register >= min || register + u64::from(horizon) < min)
-    }
-
     /// Returns a count that no `horizon` further characters can tell from `register`. Asked of the automaton's strictest rule.
     pub fn signature(&self, register: Register, horizon: u32) -> Register {
         let is_out_of_reach = |bound: u32| register + u64::from(horizon) < u64::from(bound);

@@ -104,7 +104,7 @@ impl RegisterRule {
             }
     }
 
-    /// Returns a rule at least as strict as both, for the three functions below: one such rule speaks for all states of an automaton.
+    /// Returns a rule at least as strict as both, for the two functions below: one such rule speaks for all states of an automaton.
     pub fn strictest(self, other: RegisterRule) -> RegisterRule {
         match (self, other) {
             (RegisterRule::Length(a), RegisterRule::Length(b)) => RegisterRule::Length(a.strictest(b)),
@@ -118,16 +118,6 @@ impl RegisterRule {
     pub fn upper_bound_out_of_reach(&self, register: Register, horizon: u32) -> bool {
         match self {
             RegisterRule::Length(length) => length.upper_bound_out_of_reach(register, horizon),
-            RegisterRule::Residue(_) => false,
-            RegisterRule::Tokens(budget) => budget.is_out_of_reach(register),
-        }
-    }
-
-    /// Returns whether `horizon` more characters reach no bound, so that the register decides nothing within them. Asked of the
-    /// automaton's strictest rule.
-    pub fn bounds_out_of_reach(&self, register: Register, horizon: u32) -> bool {
-        match self {
-            RegisterRule::Length(length) => length.bounds_out_of_reach(register, horizon),
             RegisterRule::Residue(_) => false,
             RegisterRule::Tokens(budget) => budget.is_out_of_reach(register),
         }

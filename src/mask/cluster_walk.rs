@@ -172,8 +172,7 @@ fn n_far(unit: &Unit, register: u64, strictest: Option<RegisterRuleId>, n_max: u
     let Some(register_rule) = strictest.map(|register_rule| unit.register_rule(register_rule)) else {
         return n_max + 1;
     };
-    let numbers: Vec<u32> = (1..=n_max as u32 + 1).collect();
-    numbers.partition_point(|&n| register_rule.upper_bound_out_of_reach(register, n))
+    (1..=n_max as u32 + 1).take_while(|&n| register_rule.upper_bound_out_of_reach(register, n)).count()
 }
 
 #[cfg(test)]

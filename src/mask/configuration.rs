@@ -131,8 +131,8 @@ impl ConfigurationWalk {
             match walked.and_then(|()| self.check()) {
                 Ok(()) => return Ok(()),
                 Err(Stop::OverBudget) => return Err(OverBudget),
-                // To return through a frame takes a byte at least.
-                Err(Stop::Blind) => self.n_deep = horizon + 1,
+                // To return through a frame takes a byte at least; searches for look-aheads read a few more than tokens have.
+                Err(Stop::Blind) => self.n_deep = (2 * self.n_deep).max(horizon + 1),
             }
             work = *self.dfa.work();
         }

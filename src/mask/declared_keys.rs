@@ -4,8 +4,7 @@ use super::remainder::sorted;
 use crate::automaton::Program;
 use crate::machine::DeclaredKeys;
 use crate::vocab::{QuotedStrings, TokenId, Vocab};
-use ahash::AHashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// The tokens of a vocabulary that can spell the keys of one list.
 #[derive(Debug)]
@@ -32,40 +31,11 @@ impl KeyTokens {
     }
 }
 
-/// By list of a unit.
-type Lists = Arc<[KeyTokens]>;
-
-/// What was found for units of all grammars over one vocabulary.
-#[derive(Debug, Default)]
-pub(crate) struct SharedKeyTokens {
-    by_unit: Mutex<AHashMap<u32, Lists>>,
-}
-
-impl SharedKeyTokens {
-    /// Units to remember; beyond, all are forgotten.
-    const UNITS_MAX: usize = 1 << 12;
-
-    pub fn clear(&self) {
-        self.by_unit.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    fn get_or_find(&self, uid: u32, find: impl FnOnce() -> Lists) -> Lists {
-        let mut by_unit = self.by_unit.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lists) = by_unit.get(&uid) {
-            return Arc::clone(lists);
-        }
-        if by_unit.len() >= Self::UNITS_MAX {
-            by_unit.clear();
-        }
-        Arc::clone(by_unit.entry(uid).or_insert_with(find))
-    }
-}
-
 /// The tokens for the declared keys of one grammar, found when a unit is first asked for.
 #[derive(Debug)]
 pub(crate) struct DeclaredKeyTokens {
-    /// By unit of the program.
-    by_unit: Box<[OnceLock<Lists>]>,
+    /// By unit of the program, and by list of the unit.
+    by_unit: Box<[OnceLock<Box<[KeyTokens]>>]>,
 }
 
 impl DeclaredKeyTokens {
@@ -75,11 +45,10 @@ impl DeclaredKeyTokens {
     }
 
     /// Returns the tokens for each list of declared keys of a unit.
-    pub fn of_unit(&self, program: &Program, index: usize, vocab: &Vocab, shared: &SharedKeyTokens) -> &[KeyTokens] {
+    pub fn of_unit(&self, program: &Program, index: usize, vocab: &Vocab) -> &[KeyTokens] {
         self.by_unit[index].get_or_init(|| {
-            let unit = &program.units()[index].unit;
-            let find = |keys: &Arc<DeclaredKeys>| KeyTokens::of(keys, vocab.quoted_strings());
-            shared.get_or_find(unit.uid, || unit.content.declared_keys.iter().map(find).collect())
+            let lists = &program.units()[index].unit.content.declared_keys;
+            lists.iter().map(|keys| KeyTokens::of(keys, vocab.quoted_strings())).collect()
         })
     }
 }

@@ -47,43 +47,30 @@ impl MaskEntry {
         }
     }
 
-    /// Returns this mask with `tokens` added.
-    pub fn with(&self, tokens: &[TokenId], n_words: usize) -> Self {
-        if tokens.is_empty() {
+    /// Returns this mask without the tokens `clear` and with the tokens `set`, which may be among them.
+    pub fn edited(&self, clear: &[TokenId], set: &[TokenId], n_words: usize) -> Self {
+        if clear.is_empty() && set.is_empty() {
             return self.clone();
         }
-        let (base, old, clear) = match self {
-            MaskEntry::Sparse(ids) => return MaskEntry::new([&**ids, tokens].concat(), n_words),
+        let (base, old_set, old_clear) = match self {
+            MaskEntry::Sparse(ids) => return MaskEntry::new([&*difference(ids, clear), set].concat(), n_words),
             MaskEntry::Dense(base) => (base, &[][..], &[][..]),
             MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
         };
-        if tokens.len() > sparse_max(n_words) {
-            return self.changed(base, |row| bit_row::set_all(row, tokens));
+        if clear.len() + set.len() > sparse_max(n_words) {
+            return self.changed(base, |row| {
+                bit_row::clear_all(row, clear);
+                bit_row::set_all(row, set);
+            });
         }
+        let in_base = |is_in: bool| move |id: &TokenId| bit_row::has(base, *id) == is_in;
         // Room for all at once: most tokens are new.
-        let mut set: Vec<TokenId> = Vec::with_capacity(tokens.len() + old.len());
-        set.extend(tokens.iter().copied().filter(|&id| !bit_row::has(base, id)));
-        set.extend_from_slice(old);
-        let clear = if clear.is_empty() { Vec::new() } else { difference(clear, tokens) };
-        MaskEntry::patched(base, set, clear)
-    }
-
-    /// Returns this mask without `tokens`.
-    pub fn without(&self, tokens: &[TokenId], n_words: usize) -> Self {
-        if tokens.is_empty() {
-            return self.clone();
-        }
-        let (base, set, old) = match self {
-            MaskEntry::Sparse(ids) => return MaskEntry::new(difference(ids, tokens), n_words),
-            MaskEntry::Dense(base) => (base, &[][..], &[][..]),
-            MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
-        };
-        if tokens.len() > sparse_max(n_words) {
-            return self.changed(base, |row| bit_row::clear_all(row, tokens));
-        }
-        let mut clear: Vec<TokenId> = tokens.iter().copied().filter(|&id| bit_row::has(base, id)).collect();
-        clear.extend_from_slice(old);
-        MaskEntry::patched(base, difference(set, tokens), clear)
+        let mut more: Vec<TokenId> = Vec::with_capacity(set.len() + old_set.len());
+        more.extend(set.iter().copied().filter(in_base(false)));
+        more.extend(difference(old_set, clear));
+        let mut less: Vec<TokenId> = clear.iter().copied().filter(in_base(true)).collect();
+        less.extend_from_slice(old_clear);
+        MaskEntry::patched(base, more, difference(&less, set))
     }
 
     /// Returns this mask with its row changed, as a patch of `base` if that is small.
@@ -222,8 +209,8 @@ fn has_more_than(row: &[u32], n: usize) -> bool {
 
 /// Returns the tokens of `ids` that are not in `others`, which come in any order.
 fn difference(ids: &[TokenId], others: &[TokenId]) -> Vec<TokenId> {
-    if ids.is_empty() {
-        return Vec::new();
+    if ids.is_empty() || others.is_empty() {
+        return ids.to_vec();
     }
     let mut others = others.to_vec();
     others.sort_unstable();
@@ -237,10 +224,10 @@ mod tests {
     #[test]
     fn a_mask_is_empty_when_nothing_is_left_of_it() {
         let many = MaskEntry::new((0..600).collect(), 64);
-        let last = many.without(&(1..600).collect::<Vec<_>>(), 64);
-        assert!(!many.is_empty() && !last.is_empty() && last.without(&[0], 64).is_empty());
+        let last = many.edited(&(1..600).collect::<Vec<_>>(), &[], 64);
+        assert!(!many.is_empty() && !last.is_empty() && last.edited(&[0], &[], 64).is_empty());
         assert!(MaskEntry::new(vec![], 64).is_empty() && !MaskEntry::new(vec![7], 64).is_empty());
-        let few = MaskEntry::new((0..520).collect(), 64).without(&[3], 64);
+        let few = MaskEntry::new((0..520).collect(), 64).edited(&[3], &[], 64);
         assert!(matches!(few, MaskEntry::Patched { .. }) && !few.is_empty());
     }
 
@@ -249,18 +236,18 @@ mod tests {
         let n_words = 64;
         let few: Vec<u32> = (0..5).map(|i| i * 31).collect();
         let many: Vec<u32> = (0..600).map(|i| i * 2).collect();
-        let patched = MaskEntry::new(many.clone(), n_words).with(&[1, 3, 4], n_words);
+        let patched = MaskEntry::new(many.clone(), n_words).edited(&[], &[1, 3, 4], n_words);
         assert!(matches!(patched, MaskEntry::Patched { .. }));
         let cases = [
             (MaskEntry::new(few.clone(), n_words), few.clone()),
             (MaskEntry::new(many.clone(), n_words), many.clone()),
-            (patched.with(&[5, 3], n_words), [many.clone(), vec![1, 3, 5]].concat()),
-            (MaskEntry::new(few.clone(), n_words).with(&many, n_words), [few.clone(), many.clone()].concat()),
-            (patched.with(&(0..2000).collect::<Vec<_>>(), n_words), (0..2000).collect()),
-            (patched.without(&[0, 3, 8], n_words), [&[1, 2, 4, 6][..], &many[5..]].concat()),
-            (patched.without(&many[5..], n_words), [&many[..5], &[1, 3]].concat()),
-            (patched.without(&[0, 3, 8], n_words).with(&[3, 8], n_words), [&[1, 2, 3, 4, 6][..], &many[4..]].concat()),
-            (MaskEntry::new(few.clone(), n_words).without(&[31, 32], n_words), [&few[..1], &few[2..]].concat()),
+            (patched.edited(&[], &[5, 3], n_words), [many.clone(), vec![1, 3, 5]].concat()),
+            (MaskEntry::new(few.clone(), n_words).edited(&[], &many, n_words), [few.clone(), many.clone()].concat()),
+            (patched.edited(&[], &(0..2000).collect::<Vec<_>>(), n_words), (0..2000).collect()),
+            (patched.edited(&[0, 3, 8], &[], n_words), [&[1, 2, 4, 6][..], &many[5..]].concat()),
+            (patched.edited(&many[5..], &[], n_words), [&many[..5], &[1, 3]].concat()),
+            (patched.edited(&[0, 3, 8], &[3, 8], n_words), [&[1, 2, 3, 4, 6][..], &many[4..]].concat()),
+            (MaskEntry::new(few.clone(), n_words).edited(&[31, 32], &[], n_words), [&few[..1], &few[2..]].concat()),
         ];
         for (entry, tokens) in cases {
             let mut expected = vec![0u32; n_words];

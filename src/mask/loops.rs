@@ -2,7 +2,7 @@
 
 use super::cluster::{ScanCluster, cluster, may_have_cluster};
 use super::switches::ShortCut;
-use crate::automaton::{Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit, UnitState};
+use crate::automaton::{Kind, LocalState, PackedMove, Program, StateId, Step, Unit, UnitState};
 use crate::util::{BoundedMap, ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, ascii_bytes};
 use ahash::AHashSet;
@@ -54,9 +54,7 @@ pub(super) struct Chain {
     /// The states after 0, 1, ... characters.
     pub states: Box<[LocalState]>,
     /// The other bytes that some of them read.
-    pub bytes: Box<[u8]>,
-    /// The strictest register rule of the unit, if characters are counted on the way.
-    pub strictest: Option<RegisterRuleId>,
+    pub bytes: ByteSet,
 }
 
 /// The loops of states that were asked for, by unit and state: recognizing one takes some microseconds.
@@ -140,7 +138,11 @@ impl Loops {
             if !self.may_look_for_cluster(key(local)) {
                 return found;
             }
-            let is_wider = |cluster: &Loop| WORDS & cluster.alphabet.ascii & !alphabet.ascii != 0;
+            // Where the cluster lacks characters that lead back, more tokens are walked from where these follow than are saved.
+            let is_wider = |cluster: &Loop| {
+                let (own, wider) = (WORDS & alphabet.ascii, WORDS & cluster.alphabet.ascii);
+                wider & own == own && wider != own
+            };
             found = self.cluster(program, state).filter(is_wider).or(found);
         }
         let bytes = found.as_ref().map_or(0, Loop::memory_bytes);
@@ -284,12 +286,8 @@ fn chain(unit: &Unit, start: LocalState) -> Option<Loop> {
     }
     let alphabet = Alphabet { ascii, non_ascii: NonAscii::None };
     let read = states.iter().fold(ByteSet::EMPTY, |read, &state| read | unit.bytes(state));
-    let bytes = read.iter().filter(|&byte| !alphabet.begins(byte)).collect();
-    let strictest = match unit.info(start).owner {
-        Some(Owner::RegisterRules(strictest)) => Some(strictest),
-        _ => None,
-    };
-    Some(Loop { alphabet, form: Form::Chain(Arc::new(Chain { states: states.into(), bytes, strictest })) })
+    let bytes = read & !alphabet.first_bytes();
+    Some(Loop { alphabet, form: Form::Chain(Arc::new(Chain { states: states.into(), bytes })) })
 }
 
 /// Returns the characters beyond ASCII that lead from `at` to `home`, if the others lead nowhere: none if it is another set.

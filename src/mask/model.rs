@@ -26,65 +26,6 @@ const SAMPLE_MIN: usize = 5;
 /// Most tokens that may have to be taken away from what a model allows.
 const TAKEN_AWAY_MAX: usize = 2048;
 
-/// What a byte made of a state and its model.
-enum Compared {
-    /// The same.
-    Alike,
-    /// Not the same; whether anything below can differ.
-    Differ(bool),
-}
-
-/// Whether bytes lead to the same from a state and its model, by their classes in the units of both: bytes that have them in common do
-/// so together.
-struct Verdicts<'a> {
-    /// The classes of bytes in those units; nothing if the units are too many.
-    classes: SmallVec<[&'a [u8]; 4]>,
-    known: SmallVec<[(u32, bool); 16]>,
-    /// Which of them was asked for last.
-    last: usize,
-}
-
-impl<'a> Verdicts<'a> {
-    fn new(program: &'a Program, head: Head, model: &[Head]) -> Self {
-        let mut classes: SmallVec<[&[u8]; 4]> = SmallVec::new();
-        let heads = core::iter::once(&head).chain(model);
-        classes.extend(
-            heads.filter_map(|head| program.place(head.state)).map(|(linked, _)| linked.unit.classes().as_slice()),
-        );
-        if classes.len() > size_of::<u32>() {
-            classes.clear();
-        }
-        Verdicts { classes, known: SmallVec::new(), last: 0 }
-    }
-
-    fn key(&self, byte: u8) -> u32 {
-        self.classes.iter().fold(0, |key, classes| key << 8 | u32::from(classes[usize::from(byte)]))
-    }
-
-    /// Returns what is known of a byte, or else of all bytes of its classes from now on.
-    fn get(&mut self, byte: u8, find: impl FnOnce() -> bool) -> bool {
-        if self.classes.is_empty() {
-            return find();
-        }
-        let key = self.key(byte);
-        // Neighbours are often of one class.
-        if self.known.get(self.last).is_none_or(|(known, _)| *known != key) {
-            self.last = self.known.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-                self.known.push((key, find()));
-                self.known.len() - 1
-            });
-        }
-        self.known[self.last].1
-    }
-
-    fn set(&mut self, byte: u8, is_alike: bool) {
-        let key = self.key(byte);
-        if let Some((_, known)) = self.known.iter_mut().find(|(known, _)| *known == key) {
-            *known = is_alike;
-        }
-    }
-}
-
 impl Walker {
     /// Returns how to find the model of a state, if it has one.
     pub(super) fn model_path(&mut self, program: &Program, head: Head) -> Option<ModelPath> {
@@ -237,7 +178,6 @@ impl Walker {
         products.heads.extend_from_slice(model);
         let last = products.heads.len() as u32;
         products.levels.push(Twin { first: 0, middle: 1, last, mark: self.stacks.mark(), ended: None });
-        let mut verdicts = Verdicts::new(context.program, head, model);
         let depth_base = usize::from(trie.depth(from)) + 1;
         // Most bytes lead to the same; a list of the children is looked through faster than the children.
         let mut children: SmallVec<[(u8, TrieNode); 16]> = SmallVec::new();
@@ -246,8 +186,9 @@ impl Walker {
             &children
         });
         for &(byte, child) in listed {
-            let is_alike = || is_alike_at_a_glance(context.program, &self.stacks, &[head], model, byte);
-            if !products.apart.contains(byte) && verdicts.get(byte, is_alike) {
+            if !products.apart.contains(byte)
+                && is_alike_at_a_glance(context.program, &self.stacks, &[head], model, byte)
+            {
                 continue;
             }
             let end = trie.subtree_end(child);
@@ -256,15 +197,7 @@ impl Walker {
                 let depth = usize::from(trie.depth(node)) - depth_base;
                 self.found.n_nodes += 1;
                 self.stacks.work.spend(8);
-                let goes_on = match self.step_twins(context, node, depth, products) {
-                    Compared::Alike => {
-                        if node == child && !products.apart.contains(byte) {
-                            verdicts.set(byte, true);
-                        }
-                        false
-                    }
-                    Compared::Differ(goes_on) => goes_on,
-                };
+                let goes_on = self.step_twins(context, node, depth, products);
                 node = if goes_on { node.next() } else { trie.subtree_end(node) };
                 if products.excluded.len() + products.refused.len() > TAKEN_AWAY_MAX {
                     return false;
@@ -274,14 +207,14 @@ impl Walker {
         true
     }
 
-    /// Steps both by the byte of `node`, notes what differs, and pushes the next level.
+    /// Steps both by the byte of `node`, notes what differs, and pushes the next level; tells whether anything below can differ.
     fn step_twins(
         &mut self,
         context: WalkContext<'_>,
         node: TrieNode,
         depth: usize,
         products: &mut ProductWalk,
-    ) -> Compared {
+    ) -> bool {
         let WalkContext { program, trie, .. } = context;
         let (twin, byte) = (products.levels[depth], trie.byte(node));
         let (own, model) =
@@ -289,13 +222,13 @@ impl Walker {
         let is_apart = depth == 0 && products.apart.contains(byte);
         // On the first level that was seen before.
         if depth > 0 && is_alike_at_a_glance(program, &self.stacks, own, model, byte) {
-            return Compared::Alike;
+            return false;
         }
         self.stacks.truncate(twin.mark);
         step_byte(program, &mut self.stacks, own, byte, &mut products.own);
         step_byte(program, &mut self.stacks, if is_apart { &[] } else { model }, byte, &mut products.model);
         if are_same(&self.stacks, &products.own, &products.model) {
-            return Compared::Alike;
+            return false;
         }
         match (products.own.is_empty(), products.model.is_empty()) {
             (true, false) => products.refused.extend_from_slice(trie.tokens(node)),
@@ -303,7 +236,7 @@ impl Walker {
             _ => {}
         }
         if !trie.has_children(node) {
-            return Compared::Differ(false);
+            return false;
         }
         let ends = |heads: &[Head]| heads.iter().any(|head| head.state == BELOW);
         let (own_ends, model_ends) = (ends(&products.own), ends(&products.model));
@@ -325,11 +258,11 @@ impl Walker {
             _ => {}
         }
         if are_same(&self.stacks, &products.own, &products.model) {
-            return Compared::Differ(false);
+            return false;
         }
         if products.model.is_empty() {
             self.walk_own(context, node, products);
-            return Compared::Differ(false);
+            return false;
         }
         products.levels.truncate(depth + 1);
         products.heads.truncate(twin.last as usize);
@@ -340,7 +273,7 @@ impl Walker {
         products.heads.extend_from_slice(&products.model);
         let ended = (own_ends && model_ends).then_some(node);
         products.levels.push(Twin { first, middle, last, mark: self.stacks.mark(), ended });
-        Compared::Differ(true)
+        true
     }
 
     /// Walks below `node` with what the state made of it, without the model.

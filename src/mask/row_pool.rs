@@ -243,7 +243,7 @@ mod tests {
         let first = MaskEntry::new((0..400).map(|i| i * 7).collect(), n_words);
         let cached = delta_encoded(&bases, first.clone(), n_words);
         assert!(matches!(cached, MaskEntry::Sparse(_)), "nothing is known that it could share");
-        let other = first.with(&[1, 2, 3], n_words).without(&[0, 7], n_words);
+        let other = first.edited(&[0, 7], &[1, 2, 3], n_words);
         let patched = delta_encoded(&bases, other.clone(), n_words);
         let MaskEntry::Patched { set, clear, .. } = &patched else { panic!("it is near") };
         assert_eq!((&**set, &**clear), (&[1, 2, 3][..], &[0, 7][..]));
@@ -264,7 +264,7 @@ mod tests {
         let n_words = 4096;
         let large = MaskEntry::new((0..20_000).map(|i| i * 2).collect(), n_words);
         let ids: Vec<TokenId> = (0..300).map(|i| i * 26 + 1).collect();
-        let beside = |more: &[TokenId]| large.with(&[&ids, more].concat(), n_words);
+        let beside = |more: &[TokenId]| large.edited(&[], &[&ids, more].concat(), n_words);
         for (more, is_kept) in [(&[][..], true), (&[5, 3, 5, 1], false), (&[], false)] {
             let mask = beside(more);
             let shared = delta_encoded(&bases, mask.clone(), n_words);

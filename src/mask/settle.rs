@@ -10,6 +10,7 @@
 use super::controls::{add_controls, with_sets};
 use super::decision::{DecisionId, DecisionNode, KeyPlace, Next, NodeKey};
 use super::entry::MaskEntry;
+use super::found::Found;
 use super::remainder::{Remainder, ResumePoint};
 use super::store::MaskStore;
 use super::switches::ShortCut;
@@ -162,7 +163,7 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<(Answers<'a>, 
                 Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
             }
         } else {
-            let (decision, is_kept) = query.classify(key, head.state)?;
+            let (decision, is_kept, _) = query.settle(None, Some(key), *head)?;
             pending.push((decision, is_kept, head.node));
         }
         while let Some((decision, is_kept, node)) = pending.pop() {
@@ -201,7 +202,7 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<(Answers<'a>, 
                         return Err(GaveUp::Ambiguous);
                     }
                     None => {
-                        let (child, is_kept, n_nodes) = query.settle(&decision, key, exit)?;
+                        let (child, is_kept, n_nodes) = query.settle(Some(&decision), key, exit)?;
                         n_settled += n_nodes;
                         (child, is_kept)
                     }
@@ -279,68 +280,55 @@ impl MaskQuery<'_> {
         if decision.next == Next::Configuration { Lookup::Ambiguous } else { Lookup::Found(place, decision) }
     }
 
-    /// Walks the whole trie from a state with an unknown caller.
-    #[cold]
-    fn classify(&self, key: NodeKey, state: StateId) -> Result<(Arc<DecisionNode>, bool), GaveUp> {
-        let mut walker = self.store.take_walker();
-        let work_max = self.classify_work_max(state);
-        walker.clear(Work::up_to(work_max.min(self.work.get().left())));
-        // Any register with this signature would do; the signature is one.
-        walker.classify(self.context(), state, key.register);
-        if walker.is_spent() {
-            return self.give_up(walker, Some(key), state, work_max);
-        }
-        self.spend_on(&walker);
-        let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
-        let n_words = self.vocab.n_mask_words();
-        let found = &mut walker.found;
-        let n_dependent = found.remainders.iter().map(|remainder| self.n_tokens_after(remainder)).sum();
-        let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.tokens(self.vocab).len());
-        found.tokens.extend(linked.unit.named_tokens(local));
-        let none = || MaskEntry::Sparse(SmallVec::new());
-        let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
-        let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
-        let mask = with_sets(&linked.unit, local, self.vocab, mask);
-        let remainders = found.remainders.as_slice().into();
-        let node = self.store.node(mask, remainders, n_words, &mut walker.zeros);
-        self.store.put_walker(walker, Some((n_independent, n_dependent)));
-        Ok(self.keep(Some(key), node))
-    }
-
-    /// Walks on below the remainders of `decision` from where the next frame goes on; returns the new node, whether it is cached, and
-    /// about how many trie nodes that took.
+    /// Walks on with a head, whose caller is unknown, where tokens go on: below the remainders of the node above, or at the root of the trie if there is none. Returns the new
+    /// node, whether it is cached, and about how many trie nodes that took.
     #[cold]
     fn settle(
         &self,
-        decision: &DecisionNode,
+        above: Option<&DecisionNode>,
         key: Option<NodeKey>,
-        exit: Head,
+        Head { state, register, .. }: Head,
     ) -> Result<(Arc<DecisionNode>, bool, u64), GaveUp> {
         // What it costs to begin a walk.
         const NODES_PER_WALK: u64 = 4;
         let mut walker = self.store.take_walker();
-        let work_max = self.classify_work_max(exit.state);
+        let work_max = self.classify_work_max(state);
         walker.clear(Work::up_to(work_max.min(self.work.get().left())));
-        let register = self.signature(exit.state, exit.register);
-        for remainder in &decision.remainders {
-            walker.settle(self.context(), remainder, exit.state, register);
+        // Any register with this signature would do; the signature is one.
+        let register = self.signature(state, register);
+        let root = [ResumePoint::Node(TrieNode::ROOT).into()];
+        for remainder in above.map_or(&root[..], |above| &above.remainders) {
+            walker.settle(self.context(), remainder, state, register);
         }
+        let n_nodes = walker.found.n_nodes + NODES_PER_WALK * walker.found.n_walks;
         if walker.is_spent() {
-            let n_nodes = walker.found.n_nodes;
-            let (child, is_kept) = self.give_up(walker, key, exit.state, work_max)?;
-            return Ok((child, is_kept, n_nodes));
+            let (node, is_kept) = self.give_up(walker, key, state, work_max)?;
+            return Ok((node, is_kept, n_nodes));
         }
         self.spend_on(&walker);
+        let counts = above.is_none().then(|| self.n_tokens_found(&walker.found));
+        let mask = match above {
+            Some(above) => {
+                walker.found.flatten(self.vocab);
+                above.mask.edited(&[], &walker.found.tokens, self.vocab.n_mask_words())
+            }
+            None => self.mask_of_state(state, &mut walker.found),
+        };
+        let remainders = distinct(&mut walker.found.remainders);
+        let node = self.store.node(mask, remainders, self.vocab.n_mask_words(), &mut walker.zeros);
+        self.store.put_walker(walker, counts);
+        let (node, is_kept) = self.keep(key, node);
+        Ok((node, is_kept, n_nodes))
+    }
+
+    /// Returns the mask of what a walk from a state found, with the tokens that the state reads as a whole.
+    fn mask_of_state(&self, state: StateId, found: &mut Found) -> MaskEntry {
+        let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
         let n_words = self.vocab.n_mask_words();
-        let found = &mut walker.found;
-        found.flatten(self.vocab);
-        let mask = decision.mask.with(&found.tokens, n_words);
-        let remainders = distinct(&mut found.remainders);
-        let n_nodes = found.n_nodes + NODES_PER_WALK * found.n_walks;
-        let child = self.store.node(mask, remainders, n_words, &mut walker.zeros);
-        self.store.put_walker(walker, None);
-        let (child, is_kept) = self.keep(key, child);
-        Ok((child, is_kept, n_nodes))
+        found.tokens.extend(linked.unit.named_tokens(local));
+        let none = || MaskEntry::Sparse(SmallVec::new());
+        let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
+        with_sets(&linked.unit, local, self.vocab, base.edited(&found.cleared, &found.tokens, n_words))
     }
 
     /// Returns the work of a walk from a state beyond which its configuration is walked as a whole instead: the less, the more states of its unit took more.
@@ -377,6 +365,34 @@ impl MaskQuery<'_> {
             Some(cached) => (cached, true),
             None => (node, false),
         }
+    }
+
+    /// Follows keys from a node down, each below the node before it, whatever its own parent; returns the last node, if all are cached.
+    pub(super) fn find_path(
+        &self,
+        mut parent: DecisionId,
+        keys: impl IntoIterator<Item = NodeKey>,
+    ) -> Option<&Arc<DecisionNode>> {
+        let mut last = None;
+        for key in keys {
+            let (_, node) = self.table.find(&NodeKey { parent, ..key })?;
+            parent = node.id;
+            last = Some(node);
+        }
+        last
+    }
+
+    /// As [`Self::find_path`], and keeps inner nodes where there are none; returns the last one's id, if there is room for them.
+    pub(super) fn insert_path(
+        &self,
+        parent: DecisionId,
+        keys: impl IntoIterator<Item = NodeKey>,
+    ) -> Option<DecisionId> {
+        keys.into_iter().try_fold(parent, |parent, key| {
+            let key = NodeKey { parent, ..key };
+            let known = self.table.find(&key).map(|(_, node)| node.id);
+            known.or_else(|| Some(self.store.insert(key, &Arc::new(DecisionNode::inner(Next::Head)))?.id))
+        })
     }
 
     /// Counts a walk that made a mask, or gave up.
@@ -437,13 +453,16 @@ impl MaskQuery<'_> {
         WalkContext::new(self.program, self.vocab)
     }
 
-    fn n_tokens_after(&self, remainder: &Remainder) -> usize {
+    /// Returns how many tokens a walk found to be allowed whatever the caller, and how many on which it decides.
+    fn n_tokens_found(&self, found: &Found) -> (usize, usize) {
         let below = |trie: &Trie, node: TrieNode| trie.subtree_tokens(node).len() - trie.tokens(node).len();
-        match &remainder.point {
+        let n_after = |remainder: &Remainder| match &remainder.point {
             ResumePoint::Node(node) => below(self.vocab.trie(), *node),
             ResumePoint::Merged(trie, node) => below(trie, *node),
             ResumePoint::Region(region, _) => region.n_beyond(),
-        }
+        };
+        let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.tokens(self.vocab).len());
+        (n_independent, found.remainders.iter().map(n_after).sum())
     }
 }
 

@@ -42,14 +42,9 @@ impl MaskQuery<'_> {
         let mut path = Path { parent: DecisionId::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
         let mut group = first_group(live);
         loop {
-            let mut last = None;
-            for key in self.keys(&mut path, &group)? {
-                let key = NodeKey { parent: path.parent, ..key };
-                let (_, decision) = self.table.find(&key)?;
-                path.parent = decision.id;
-                last = Some(decision);
-            }
-            let decision = last?;
+            let keys = self.keys(&mut path, &group)?;
+            let decision = self.find_path(path.parent, keys)?;
+            path.parent = decision.id;
             match decision.next {
                 Next::Exits(name) => group = self.exits(*path.nodes.get(name as usize)?),
                 _ => return Some(decision),
@@ -73,14 +68,8 @@ impl MaskQuery<'_> {
             let Some(keys) = self.keys(&mut path, &group) else { return };
             is_asked.resize(path.nodes.len(), false);
             let (last, inner) = keys.split_last().expect("a group has its count");
-            for key in inner {
-                let key = NodeKey { parent: path.parent, ..*key };
-                let known = self.table.find(&key).map(|(_, decision)| decision.id);
-                let add = || Some(self.store.insert(key, &Arc::new(DecisionNode::inner(Next::Head)))?.id);
-                let Some(id) = known.or_else(add) else { return };
-                path.parent = id;
-            }
-            let key = NodeKey { parent: path.parent, ..*last };
+            let Some(parent) = self.insert_path(path.parent, inner.iter().copied()) else { return };
+            let key = NodeKey { parent, ..*last };
             let next = match self.table.find(&key) {
                 Some((_, decision)) => {
                     path.parent = decision.id;

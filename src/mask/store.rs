@@ -6,7 +6,6 @@
 
 use super::configuration::ConfigurationWalks;
 use super::decision::{DecisionNode, NodeKey};
-use super::declared_keys::SharedKeyTokens;
 use super::entry::MaskEntry;
 use super::remainder::Remainder;
 use super::row_pool::RowPool;
@@ -16,7 +15,7 @@ use crate::automaton::Unit;
 use crate::util::Pool;
 use ahash::AHashMap;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Counts of the masks cached by a compiler, since it was made.
@@ -77,7 +76,6 @@ pub(crate) struct MaskStore {
     pub(super) configuration_walks: ConfigurationWalks,
     hits: AtomicU64,
     ambiguous: Mutex<Ambiguous>,
-    pub key_tokens: SharedKeyTokens,
 }
 
 /// What took more work than is worth it part by part.
@@ -103,60 +101,42 @@ struct Inner {
 }
 
 /// What the nodes of a table take.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Memory {
     bytes: usize,
-    /// Where rows are, and how many nodes share each: it counts once. Many small tables, since one that grows moves all that it holds: with a hundred
-    /// thousand rows, that took 2 to 5 ms.
-    rows: [AHashMap<usize, u32>; N_ROW_TABLES],
+    /// Where rows are, and how many nodes share each: it counts once. No hash table, since one that grows moves all that it holds: with a hundred thousand
+    /// rows, that took 2 to 5 ms.
+    rows: BTreeMap<usize, u32>,
 }
-
-impl Default for Memory {
-    fn default() -> Self {
-        Memory { bytes: 0, rows: core::array::from_fn(|_| AHashMap::new()) }
-    }
-}
-
-/// A power of two.
-const N_ROW_TABLES: usize = 256;
 
 impl Memory {
-    /// Returns the table for a row, and where the row is.
-    fn place(row: &Arc<[u32]>) -> (usize, usize) {
-        let place = Arc::as_ptr(row).addr();
-        // Rows are a few kilobytes apart.
-        (((place >> 12) ^ (place >> 4)) % N_ROW_TABLES, place)
-    }
-
     /// Returns what one more node takes, in bytes.
     fn of_one_more(&self, node: &DecisionNode) -> usize {
-        let is_new = |row: &&Arc<[u32]>| {
-            let (table, place) = Memory::place(row);
-            !self.rows[table].contains_key(&place)
-        };
-        let row = node.mask.row().filter(is_new);
+        let row = node.mask.row().filter(|row| !self.rows.contains_key(&place(row)));
         node.memory_bytes() + NODE_OVERHEAD_BYTES + row.map_or(0, |row| size_of_val(&**row))
     }
 
     fn add(&mut self, node: &DecisionNode) {
         self.bytes += self.of_one_more(node);
         if let Some(row) = node.mask.row() {
-            let (table, place) = Memory::place(row);
-            *self.rows[table].entry(place).or_default() += 1;
+            *self.rows.entry(place(row)).or_default() += 1;
         }
     }
 
     fn remove(&mut self, node: &DecisionNode) {
         if let Some(row) = node.mask.row() {
-            let (table, place) = Memory::place(row);
-            let n_sharing = self.rows[table].get_mut(&place).expect("the node was added");
+            let n_sharing = self.rows.get_mut(&place(row)).expect("the node was added");
             *n_sharing -= 1;
             if *n_sharing == 0 {
-                self.rows[table].remove(&place);
+                self.rows.remove(&place(row));
             }
         }
         self.bytes -= self.of_one_more(node);
     }
+}
+
+fn place(row: &Arc<[u32]>) -> usize {
+    Arc::as_ptr(row).addr()
 }
 
 impl Inner {
@@ -187,7 +167,6 @@ impl MaskStore {
             configuration_walks: ConfigurationWalks::default(),
             hits: AtomicU64::new(0),
             ambiguous: Mutex::default(),
-            key_tokens: SharedKeyTokens::default(),
         }
     }
 
@@ -316,7 +295,7 @@ impl MaskStore {
         self.walkers.clear();
         self.configuration_walks.clear();
         self.rows.clear();
-        self.key_tokens.clear();
+        *self.ambiguous() = Ambiguous::default();
         let mut inner = self.lock();
         let n_nodes = inner.stats.n_sparse + inner.stats.n_dense + inner.stats.n_patched;
         inner.stats.evictions += n_nodes as u64;
@@ -430,7 +409,7 @@ mod tests {
         memory.remove(&first);
         assert_eq!(memory.bytes, of_one);
         memory.remove(&second);
-        assert!(memory.bytes == 0 && memory.rows.iter().all(|rows| rows.is_empty()));
+        assert!(memory.bytes == 0 && memory.rows.is_empty());
     }
 
     #[test]

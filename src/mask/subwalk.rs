@@ -27,11 +27,7 @@ const CONDENSED_TOKENS_MAX: usize = 1 << 12;
 impl Walker {
     /// Tells whether what a head allows below `node` is worth keeping, for states of other units.
     pub(super) fn is_memoized(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head) -> bool {
-        if !ShortCut::SubwalkMemo.is_on()
-            || !context.is_whole()
-            || context.n_nodes_below(node) < NODES_MIN
-            || self.stacks.values().is_some()
-        {
+        if !ShortCut::SubwalkMemo.is_on() || !context.is_whole() || context.n_nodes_below(node) < NODES_MIN {
             return false;
         }
         let Some((linked, _)) = context.program.place(head.state) else { return false };
@@ -83,21 +79,25 @@ impl Walker {
         let Found { tokens, mut remainders, n_nodes, n_walks, .. } = core::mem::replace(&mut self.found, outer);
         self.found.n_nodes += n_nodes;
         self.found.n_walks += n_walks;
-        condense(context.trie, &mut remainders);
-        Subwalk { tokens: sorted(tokens), remainders: remainders.into(), row: OnceLock::new() }
+        let condensed_bytes = condense(context.trie, &mut remainders);
+        Subwalk { tokens: sorted(tokens), remainders: remainders.into(), row: OnceLock::new(), condensed_bytes }
     }
 }
 
-/// Lays what is below many places over one another, so that it is walked once.
-fn condense(trie: &Trie, remainders: &mut Vec<Remainder>) {
+/// Lays what is below many places over one another, so that it is walked once; returns the memory that this takes, in bytes.
+fn condense(trie: &Trie, remainders: &mut Vec<Remainder>) -> usize {
     let node_of = |remainder: &Remainder| match remainder {
         Remainder { point: ResumePoint::Node(node), excluded: None } => Some(*node),
         _ => None,
     };
     let nodes: Vec<TrieNode> = remainders.iter().filter_map(node_of).flat_map(|node| trie.children(node)).collect();
     let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
-    if ShortCut::Merged.is_on() && nodes.len() >= CONDENSED_NODES_MIN && n_tokens <= CONDENSED_TOKENS_MAX {
-        remainders.retain(|remainder| node_of(remainder).is_none());
-        remainders.push(ResumePoint::Merged(Arc::new(trie.merged(&nodes)), TrieNode::ROOT).into());
+    if !ShortCut::Merged.is_on() || nodes.len() < CONDENSED_NODES_MIN || n_tokens > CONDENSED_TOKENS_MAX {
+        return 0;
     }
+    let condensed = Arc::new(trie.merged(&nodes));
+    let bytes = condensed.memory_bytes();
+    remainders.retain(|remainder| node_of(remainder).is_none());
+    remainders.push(ResumePoint::Merged(condensed, TrieNode::ROOT).into());
+    bytes
 }

@@ -4,7 +4,7 @@
 //! again in the same company: `{"(" and letters, ")", the end}` behind every letter of a nested word. So their union is cached in the same table as all masks
 //! ([`store`](super::store)), under a path of their ids in ascending order.
 
-use super::decision::{DecisionId, DecisionNode, KeyPlace, Next, NodeKey};
+use super::decision::{DecisionId, DecisionNode, KeyPlace, NodeKey};
 use super::entry::{MaskEntry, sparse_max};
 use super::settle::{Answers, MaskQuery};
 use super::switches::ShortCut;
@@ -43,30 +43,15 @@ impl MaskQuery<'_> {
     }
 
     fn find_union(&self, answers: &Answers<'_>) -> Option<&Arc<DecisionNode>> {
-        let mut found = None;
-        let mut parent = answers[0].id;
-        for key in keys(answers) {
-            let (_, node) = self.table.find(&NodeKey { parent, ..key })?;
-            parent = node.id;
-            found = Some(node);
-        }
-        found
+        self.find_path(answers[0].id, keys(answers))
     }
 
     #[cold]
     fn insert_union(&self, answers: &Answers<'_>, row: &[u32]) {
-        let mut parent = answers[0].id;
-        for key in keys(answers) {
-            let key = NodeKey { parent, ..key };
-            let node = match key.place {
-                KeyPlace::Union { is_last: true } => self.node_of_row(row),
-                _ => match self.table.find(&key) {
-                    Some((_, node)) => Arc::clone(node),
-                    None => Arc::new(DecisionNode::inner(Next::Head)),
-                },
-            };
-            let Some(cached) = self.store.insert(key, &node) else { return };
-            parent = cached.id;
+        let n_inner = answers.len() - 2;
+        let parent = self.insert_path(answers[0].id, keys(answers).take(n_inner));
+        if let (Some(parent), Some(last)) = (parent, keys(answers).nth(n_inner)) {
+            self.store.insert(NodeKey { parent, ..last }, &self.node_of_row(row));
         }
     }
 }

@@ -10,17 +10,17 @@
 
 use super::callee::{Callee, callee};
 use super::found::LargeSet;
-use super::loops::{Chain, Form, Loop};
+use super::loops::{Form, Loop};
 use super::remainder::{Remainder, ResumePoint, exclude};
 use super::subwalk;
 use super::switches::ShortCut;
 use super::walk_context::WalkContext;
 use super::walker::{Level, NODES_PER_WORK, Strategy, Walker};
-use crate::automaton::{BELOW, Kind, LocalState, Program, RegisterRuleId, StateId, Step};
+use crate::automaton::{BELOW, Kind, LocalState, Program, StateId, Step};
 use crate::exec::{BOTTOM, Counted, Head, StacksMark, can_end, count, signature, step_byte};
 use crate::util::ByteSet;
 use crate::vocab::{Alphabet, CharCount, Region, TokenId, TrieNode};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// What else a walk takes that visits a node with several heads, or with a move that changes stacks.
@@ -32,13 +32,6 @@ const WORK_PER_WALK: u64 = 4;
 const TOKENS_PER_WORK: usize = 16;
 
 impl Walker {
-    /// Walks all tokens, beginning in `state` with an unknown caller; adds to what was found.
-    pub(super) fn classify(&mut self, context: WalkContext<'_>, state: StateId, register: u64) {
-        self.start(context, state);
-        self.found.n_walks += 1;
-        self.below_head(context, TrieNode::ROOT, Head { state, node: BOTTOM, register });
-    }
-
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
     pub(super) fn settle(&mut self, context: WalkContext<'_>, remainder: &Remainder, state: StateId, register: u64) {
         self.start(context, state);
@@ -51,6 +44,7 @@ impl Walker {
             return;
         }
         let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
+        let had_base = self.found.base.is_some();
         match &remainder.point {
             ResumePoint::Node(node) => {
                 self.found.n_walks += 1;
@@ -66,6 +60,9 @@ impl Walker {
             let fresh = self.found.tokens.split_off(n_tokens);
             self.found.tokens.extend(fresh.into_iter().filter(|id| excluded.binary_search(id).is_err()));
             exclude(&mut self.found.remainders[n_remainders..], excluded);
+            if !had_base && self.found.base.is_some() {
+                self.found.cleared.extend_from_slice(excluded);
+            }
         }
     }
 
@@ -85,24 +82,22 @@ impl Walker {
         self.stacks.work.spend(WORK_PER_WALK);
         if context.has_regions(from) {
             match self.strategy(context.program, head) {
-                Strategy::Region(Loop { form: Form::Chain(chain), .. })
-                    if !bounds_out_of_reach(context, head, chain.strictest) =>
-                {
-                    if let Some(Loop { alphabet, form: Form::ScanCluster(cluster) }) =
-                        self.loops.cluster(context.program, head.state)
-                    {
-                        let region = context.vocab.region(alphabet, from);
-                        return self.below_cluster(context, &region, head, &cluster);
-                    }
-                }
                 Strategy::Region(Loop { alphabet, form }) => {
                     let region = context.vocab.region(alphabet, from);
                     return match form {
                         Form::Endless => {
                             self.below_loop(context, &region, head, alphabet, ByteSet::EMPTY);
                         }
-                        Form::Counted => self.below_counted(context, &region, head, alphabet),
-                        Form::Chain(chain) => self.below_chain(context, &region, head, &chain),
+                        Form::Counted => {
+                            let local = context.program.place(head.state).map(|(_, local)| local);
+                            let heads = counted_heads(context, head, |_| local);
+                            let bytes = context.program.bytes(head.state) & !alphabet.first_bytes();
+                            self.below_counted(context, &region, &heads, bytes);
+                        }
+                        Form::Chain(chain) => {
+                            let heads = counted_heads(context, head, |n_chars| chain.states.get(n_chars).copied());
+                            self.below_counted(context, &region, &heads, chain.bytes);
+                        }
                         Form::ScanCluster(cluster) => self.below_cluster(context, &region, head, &cluster),
                     };
                 }
@@ -198,77 +193,24 @@ impl Walker {
         }
     }
 
-    /// Walks the tokens below a region's node with a head whose count goes up with each of the region's characters.
-    fn below_counted(&mut self, context: WalkContext<'_>, region: &Arc<Region>, head: Head, alphabet: Alphabet) {
-        let WalkContext { program, vocab, .. } = context;
-        let Some((linked, local)) = program.place(head.state) else { return };
-        let (unit, kind) = (&linked.unit, linked.unit.info(local).kind);
-        let can_continue = |register: u64| match kind {
-            Kind::Loop { counter } => unit.counter(counter).can_continue(register),
-            Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).can_continue(register),
-            _ => false,
-        };
-        let advance = |register: u64| match kind {
-            Kind::Loop { counter } => unit.counter(counter).advance(register),
-            Kind::RegisterRule { register_rule } if can_continue(register) => {
-                unit.register_rule(register_rule).advance(register)
-            }
-            _ => None,
-        };
-        let can_end = |register: u64| can_end(program, Head { register, ..head });
-        // The register after so many characters, as long as there may be so many.
-        let mut registers: SmallVec<[u64; 32]> = SmallVec::from_slice(&[head.register]);
-        while registers.len() <= vocab.token_bytes_max() {
-            match advance(registers[registers.len() - 1]) {
-                Some(register) => registers.push(register),
-                None => break,
-            }
-        }
-        let n_max = registers.len() - 1;
-        self.take_region(context, region, n_max);
-        // Where no token reaches a bound, one register is as good as another.
-        let horizon = vocab.token_bytes_max();
-        let is_same = |n: usize| {
-            let signature = |register| signature(program, head.state, register, (horizon - n) as u32);
-            signature(registers[n]) == signature(head.register)
-        };
-        let is_far = n_max >= horizon && can_continue(head.register) && (0..=n_max).all(is_same);
-        for byte in program.bytes(head.state).iter() {
-            if alphabet.begins(byte) {
-                continue;
-            }
-            if is_far {
-                self.cross(context, region, byte, CharCount::Any, head);
-                continue;
-            }
-            self.cross_counted(context, region, byte, |n_read| {
-                let register = *registers.get(n_read)?;
-                can_continue(register).then_some(Head { register, ..head })
-            });
-        }
-        let Some(first) = (1..=n_max).find(|&n| can_end(registers[n])) else { return };
-        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| can_end(register));
-        let after = if ends_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16, n_max as u16) };
-        self.leave_after(context, region, head, after);
-    }
-
-    /// Walks the tokens below a region's node with the first state of a chain, each state of which is reached by one more character.
-    fn below_chain(&mut self, context: WalkContext<'_>, region: &Arc<Region>, head: Head, chain: &Chain) {
+    /// Walks the tokens below a region's node with a head, given those that 0, 1, ... of the region's characters lead to, and the other bytes that these read.
+    fn below_counted(&mut self, context: WalkContext<'_>, region: &Arc<Region>, heads: &[CountedHead], bytes: ByteSet) {
         let WalkContext { program, vocab, trie, .. } = context;
-        let Some((linked, local)) = program.place(head.state) else { return };
-        let states = &*chain.states;
-        let n_max = states.len() - 1;
+        let (CountedHead { head, goes_on }, n_max) = (heads[0], heads.len() - 1);
         self.take_region(context, region, n_max);
-        debug_assert_eq!(states[0], local);
-        for &byte in &chain.bytes {
-            self.cross_counted(context, region, byte, |n_read| {
-                states.get(n_read).map(|&local| Head { state: linked.own(local), ..head })
-            });
+        let is_loop = goes_on && heads.iter().all(|after| after.head.state == head.state);
+        let is_far = is_loop && n_max >= vocab.token_bytes_max() && are_far(context, heads);
+        for byte in bytes.iter() {
+            match is_far {
+                true => self.cross(context, region, byte, CharCount::Any, head),
+                false => self.cross_counted(context, region, byte, |n_read| {
+                    heads.get(n_read).filter(|after| after.goes_on).map(|after| after.head)
+                }),
+            }
         }
-        // One register is as good as another where no token reaches a bound.
-        let is_end = |local: &LocalState| can_end(program, Head { state: linked.own(*local), ..head });
-        let Some(first) = states[1..].iter().position(is_end) else { return };
-        // Where no token holds more of its characters than there are states, the chain may be over anywhere.
+        // Where the unit may end, it may end from there on, until characters are too many.
+        let can_end = |after: &CountedHead| can_end(program, after.head);
+        let Some(first) = heads[1..].iter().position(can_end) else { return };
         let is_anywhere =
             first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_chars_max(trie) <= n_max;
         let after = if is_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16 + 1, n_max as u16) };
@@ -511,9 +453,6 @@ impl Walker {
         if self.is_spent() {
             return false;
         }
-        if !trie.tokens(node).is_empty() {
-            self.viability.retain(program, &mut self.stacks, &mut self.next);
-        }
         if self.next.is_empty() {
             return false;
         }
@@ -533,11 +472,108 @@ impl Walker {
     }
 }
 
-/// Tells whether no token can reach a bound on what is counted, if anything is.
-fn bounds_out_of_reach(context: WalkContext<'_>, head: Head, strictest: Option<RegisterRuleId>) -> bool {
-    let Some((linked, _)) = context.program.place(head.state) else { return false };
-    let horizon = context.vocab.token_bytes_max() as u32;
-    strictest.is_none_or(|register_rule| {
-        linked.unit.register_rule(register_rule).bounds_out_of_reach(head.register, horizon)
-    })
+/// A head behind some characters that may be counted.
+#[derive(Clone, Copy)]
+struct CountedHead {
+    head: Head,
+    /// Whether bytes can follow; else the unit ends there.
+    goes_on: bool,
+}
+
+/// Tells whether no token reaches a bound on what is counted: then one register is as good as another.
+fn are_far(context: WalkContext<'_>, heads: &[CountedHead]) -> bool {
+    let (first, horizon) = (heads[0].head, context.vocab.token_bytes_max());
+    let signature = |register, n: usize| signature(context.program, first.state, register, (horizon - n) as u32);
+    heads.iter().enumerate().all(|(n, after)| signature(after.head.register, n) == signature(first.register, n))
+}
+
+/// Returns a head of a unit after 0, 1, ... characters, each of which leads to one of its states, as long as there may be so many, and a token may have them.
+fn counted_heads(
+    context: WalkContext<'_>,
+    head: Head,
+    state_after: impl Fn(usize) -> Option<LocalState>,
+) -> SmallVec<[CountedHead; 32]> {
+    let (program, n_max) = (context.program, context.vocab.token_bytes_max());
+    let mut heads: SmallVec<[CountedHead; 32]> = SmallVec::new();
+    let Some((linked, local)) = program.place(head.state) else {
+        return smallvec![CountedHead { head, goes_on: false }];
+    };
+    let unit = &linked.unit;
+    let goes_on = |state: LocalState, register: u64| match unit.info(state).kind {
+        Kind::Loop { counter } => unit.counter(counter).can_continue(register),
+        Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).can_continue(register),
+        _ => true,
+    };
+    heads.push(CountedHead { head, goes_on: goes_on(local, head.register) });
+    while heads.len() <= n_max {
+        let CountedHead { head: before, goes_on: true } = heads[heads.len() - 1] else { break };
+        let Some(state) = state_after(heads.len()) else { break };
+        let register = match unit.info(state).kind {
+            Kind::Loop { counter } => unit.counter(counter).advance(before.register),
+            Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).advance(before.register),
+            _ => Some(before.register),
+        };
+        let Some(register) = register else { break };
+        let head = Head { state: linked.own(state), register, ..head };
+        let goes_on = unit.info(state).has_moves() && goes_on(state, register);
+        if !goes_on && !can_end(program, head) {
+            break;
+        }
+        heads.push(CountedHead { head, goes_on });
+    }
+    heads
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{GrammarCompiler, Vocab};
+    use std::sync::Arc;
+
+    /// Compares masks behind texts with trying each token, over single bytes and some more tokens.
+    fn compare(grammar: &str, more: impl IntoIterator<Item = Vec<u8>>, texts: &[&str]) {
+        let tokens = (0..=255u8).map(|byte| vec![byte]).chain(more);
+        let vocab = Arc::new(Vocab::from_tokens(tokens).unwrap());
+        let compiled = GrammarCompiler::new(vocab).compile_ebnf(grammar).unwrap();
+        for text in texts {
+            let mut matcher = compiled.matcher();
+            matcher.accept_bytes(text.as_bytes()).unwrap();
+            let mask = matcher.mask().unwrap();
+            let ids = 0..compiled.vocab().n_tokens() as u32;
+            let wrong = ids.into_iter().find(|&id| mask.contains(id) != matcher.is_token_allowed(id));
+            let wrong = wrong.map(|id| String::from_utf8_lossy(compiled.vocab().bytes(id)).into_owned());
+            assert_eq!(wrong, None, "{grammar}, behind {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_counted_ends_no_earlier_and_no_later_than_it_may() {
+        let mut words: Vec<Vec<u8>> = vec![vec![]];
+        for n in 0..4 {
+            let longer = words.iter().filter(|word| word.len() == n);
+            words.extend(longer.flat_map(|word| b"abc".map(|byte| [&word[..], &[byte]].concat())).collect::<Vec<_>>());
+        }
+        let more = words.iter().flat_map(|word| [word.clone(), [&word[..], b"!"].concat()]);
+        let more: Vec<Vec<u8>> = more.filter(|word| word.len() > 1).collect();
+        for count in ["{3,5}", "{3,500}", "{2,}", "{0,4}", "{1,70}"] {
+            let grammar = format!(r#"root ::= name "!"  name ::= [a-z]{count} | "<" name ">" "#);
+            compare(&grammar, more.clone(), &["", "a", "ab", "abca", "<", "<b"]);
+        }
+    }
+
+    #[test]
+    fn what_a_caller_does_not_decide_on_stays_out_where_a_subwalk_is_shared() {
+        const SIGNS: &[u8] = b"!#$%&*+-/:;=?@^|~";
+        let mut tokens: Vec<Vec<u8>> = Vec::new();
+        for &first in SIGNS {
+            tokens.push([b"zz(+", &[first][..]].concat());
+            tokens.extend(SIGNS.iter().map(|&second| [b"zz(+", &[first, second][..]].concat()));
+        }
+        // Behind a `y` a word is read like a loop over letters, which may end behind `zz`.
+        let grammar = r#"
+            root ::= name "(" signs ")"
+            name ::= ([a-zA-Z]+ - "yzz") | "<" name ">"
+            signs ::= [!#$%&*+\-/:;=?@^|~]+ | "[" signs "]"
+        "#;
+        compare(grammar, tokens, &["", "<", "z", "y"]);
+    }
 }

@@ -4,7 +4,7 @@ use super::callee::Callee;
 use super::found::{Found, Subwalk, SubwalkKey};
 use super::loops::{Loop, Loops};
 use crate::automaton::{BELOW, StateId};
-use crate::exec::{Configuration, Head, Stacks, StacksMark, Viability, Work};
+use crate::exec::{Configuration, Head, Stacks, StacksMark, Work};
 use crate::util::{BoundedMap, ByteSet};
 use crate::vocab::{TokenId, TrieNode};
 use ahash::AHashMap;
@@ -23,7 +23,6 @@ pub(crate) struct Walker {
     pub(super) levels: Vec<Level>,
     pub(super) heads: Vec<Head>,
     pub(super) next: Configuration,
-    pub(super) viability: Viability,
     pub(super) strategies: AHashMap<StateId, Strategy>,
     /// The unit that the walk began in.
     pub(super) home: u32,
@@ -44,7 +43,6 @@ impl Default for Walker {
             levels: Vec::new(),
             heads: Vec::new(),
             next: Vec::new(),
-            viability: Viability::default(),
             strategies: AHashMap::new(),
             home: u32::MAX,
             subwalks: BoundedMap::new(SUBWALK_BYTES_MAX),

@@ -94,6 +94,18 @@ impl Danger {
 }
 
 impl Recheck {
+    /// Returns the memory that is kept from mask to mask, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let heads: usize = self.levels.iter().map(|level| level.live.capacity()).sum();
+        let repeating = &self.stack.repeating;
+        let candidates: usize = repeating.iter().flat_map(|one| &one.candidates).map(Candidates::memory_bytes).sum();
+        self.levels.capacity() * size_of::<Level>()
+            + heads * size_of::<Head>()
+            + repeating.capacity() * size_of::<Repeating>()
+            + candidates
+            + self.stack.known_new.capacity() * size_of::<(Head, u32)>()
+    }
+
     pub fn push(&mut self, live: &[Head], level: Level) {
         // Levels stay, so that their configurations are not allocated anew.
         if self.n_levels == self.levels.len() {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Anything else (several heads, a register, termination, many nodes, bytes instead of a token) goes to other tables, and the
-//! snapshot holds its place there. All are in chunks, so that copies share them, and rolling back truncates them.
+//! snapshot holds its place there; of bytes where they begin instead of the node, and their number instead of the token. All are in chunks, so that copies share them, and rolling back truncates them.
 
 use crate::automaton::StateId;
 use crate::exec::{Configuration, Head, StackNodeId};
@@ -76,8 +76,6 @@ pub(super) struct History {
     heads: Chunked<Head>,
     /// The bytes accepted as such.
     bytes: Chunked<u8>,
-    /// By step that accepted bytes: where they begin.
-    byte_starts: Chunked<usize>,
 }
 
 impl History {
@@ -86,11 +84,7 @@ impl History {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.steps.memory_bytes()
-            + self.spilled.memory_bytes()
-            + self.heads.memory_bytes()
-            + self.bytes.memory_bytes()
-            + self.byte_starts.memory_bytes()
+        self.steps.memory_bytes() + self.spilled.memory_bytes() + self.heads.memory_bytes() + self.bytes.memory_bytes()
     }
 
     /// Adds the snapshot from before a step that accepted a token; the step added `n_nodes` nodes.
@@ -101,24 +95,24 @@ impl History {
             }
             _ => {
                 let kind = if is_terminated { SpilledKind::TokenAtEnd } else { SpilledKind::Token };
-                self.spill(live, kind, n_nodes, token);
+                self.spill(live, kind, n_nodes, (0, token));
             }
         }
     }
 
     /// Adds the snapshot from before a step that accepted bytes.
     pub fn push_bytes(&mut self, live: &[Head], n_nodes: u32, bytes: &[u8]) {
-        self.byte_starts.push(self.bytes.len());
+        let start = self.bytes.len() as u32;
         bytes.iter().for_each(|&byte| self.bytes.push(byte));
-        self.spill(live, SpilledKind::Bytes, n_nodes, 0);
+        self.spill(live, SpilledKind::Bytes, n_nodes, (start, bytes.len() as u32));
     }
 
-    fn spill(&mut self, live: &[Head], kind: SpilledKind, n_nodes: u32, token: TokenId) {
+    fn spill(&mut self, live: &[Head], kind: SpilledKind, n_nodes: u32, (node, token): (u32, u32)) {
         let head = self.spilled.len() as u32 | SPILLED;
         let first_head = self.heads.len() as u32;
         self.spilled.push(Spilled { kind, first_head, n_nodes });
         live.iter().for_each(|&head| self.heads.push(head));
-        self.steps.push(Step { head, node: 0, token });
+        self.steps.push(Step { head, node, token });
     }
 
     /// Takes the last snapshot back: puts its configuration into `live`. `n_nodes` is the number of nodes now.
@@ -137,9 +131,7 @@ impl History {
         live.extend((first_head..self.heads.len()).map(|index| self.heads.get(index)));
         self.heads.truncate(first_head);
         if spilled.kind == SpilledKind::Bytes {
-            let step = self.byte_starts.len() - 1;
-            self.bytes.truncate(self.byte_starts.get(step));
-            self.byte_starts.truncate(step);
+            self.bytes.truncate(node as usize);
         }
         let is_terminated = spilled.kind == SpilledKind::TokenAtEnd;
         Some(Snapshot { is_terminated, n_nodes: n_nodes - spilled.n_nodes })
@@ -147,16 +139,12 @@ impl History {
 
     /// Calls `visit` with what each step accepted, oldest first.
     pub fn for_each_accepted(&self, mut visit: impl FnMut(AcceptedPiece)) {
-        let start =
-            |step: usize| if step < self.byte_starts.len() { self.byte_starts.get(step) } else { self.bytes.len() };
-        let mut n_byte_steps = 0;
         for index in 0..self.steps.len() {
-            let Step { head, token, .. } = self.steps.get(index);
+            let Step { head, node, token } = self.steps.get(index);
             let is_spilled = head & SPILLED != 0;
             if is_spilled && self.spilled.get((head & !SPILLED) as usize).kind == SpilledKind::Bytes {
-                let bytes = start(n_byte_steps)..start(n_byte_steps + 1);
+                let bytes = node as usize..(node + token) as usize;
                 visit(AcceptedPiece::Bytes(bytes.map(|index| self.bytes.get(index)).collect()));
-                n_byte_steps += 1;
             } else {
                 visit(AcceptedPiece::Token(token));
             }

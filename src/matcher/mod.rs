@@ -497,6 +497,7 @@ impl Matcher {
             + self.scratch.memo.memory_bytes()
             + self.scratch.row.capacity() * size_of::<u32>()
             + self.scratch.drafts.memory_bytes()
+            + self.scratch.recheck.as_ref().map_or(0, Recheck::memory_bytes)
     }
 
     /// Notes the number of bytes read before a step, where values are compared.
