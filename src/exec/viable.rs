@@ -30,7 +30,7 @@ use super::head::{Configuration, Head, StackNodeId};
 use super::stack::{Stacks, StacksMark};
 use super::step::step_byte;
 use crate::automaton::{Kind, Owner, Program, StateId};
-use crate::machine::{Distinct, Equality, canonical_number};
+use crate::machine::{Distinct, Equality, normal_json};
 use crate::util::ByteSet;
 use ahash::{AHashMap, AHashSet, AHasher};
 use core::cell::Cell;
@@ -167,7 +167,10 @@ impl Viability {
         };
         let text = normal(stacks, start, n_used);
         stacks.work.spend(text.len() as u64);
-        let place = ((fingerprint_of(program, stacks, head, before, n_sets), n_more), text);
+        let Some(fingerprint) = fingerprint_of(program, stacks, head, before, n_sets) else {
+            return find(self, stacks);
+        };
+        let place = ((fingerprint, n_more), text);
         if let Some(&is_viable) = self.answers.as_ref().and_then(|answers| answers.are_viable.get(&place)) {
             return is_viable;
         }
@@ -249,7 +252,10 @@ impl Viability {
         let text = normal(stacks, start, n_used);
         search.n_steps += text.len() / BYTES_PER_STEP;
         stacks.work.spend(text.len() as u64);
-        let place = (fingerprint_of(program, stacks, head, search.before, search.n_sets), n_more);
+        let Some(fingerprint) = fingerprint_of(program, stacks, head, search.before, search.n_sets) else {
+            return true;
+        };
+        let place = (fingerprint, n_more);
         if !self.seen.insert((place, text)) {
             return false;
         }
@@ -427,8 +433,8 @@ impl Viability {
 }
 
 /// Returns a number that places have in common from which the same can be read, and few others: they have the same states over what was there
-/// `before` the search, and the same values, in any order.
-fn fingerprint_of(program: &Program, stacks: &mut Stacks, head: Head, before: StacksMark, n_sets: u32) -> u64 {
+/// `before` the search, and the same values, in any order. Nothing where there are too many nodes to look at.
+fn fingerprint_of(program: &Program, stacks: &mut Stacks, head: Head, before: StacksMark, n_sets: u32) -> Option<u64> {
     let mut fingerprint = AHasher::default();
     let mut pending: SmallVec<[Head; 16]> = SmallVec::from_slice(&[head]);
     let mut n_nodes = 0;
@@ -436,8 +442,11 @@ fn fingerprint_of(program: &Program, stacks: &mut Stacks, head: Head, before: St
         let is_of_values = matches!(program.owner(state), Some(Owner::DistinctValues(_)));
         let register = if is_of_values { stacks.fingerprint_of_values(register, n_sets) } else { register };
         n_nodes += 1;
-        // What was there before is the same node; and so is all, where there are too many to look at.
-        let is_known = before.has(node) || n_nodes > NODES_MAX;
+        if n_nodes > NODES_MAX {
+            return None;
+        }
+        // What was there before is the same node.
+        let is_known = before.has(node);
         fingerprint.write_u64(u64::from(state.0));
         fingerprint.write_u64(register);
         fingerprint.write_u64(if is_known { u64::from(node.0) } else { u64::MAX - stacks.n_exits(node) as u64 });
@@ -445,7 +454,7 @@ fn fingerprint_of(program: &Program, stacks: &mut Stacks, head: Head, before: St
             pending.extend(stacks.exits(node));
         }
     }
-    fingerprint.finish()
+    Some(fingerprint.finish())
 }
 
 /// Tells whether the values of the rule of a head may have run out, with `n_more` beside those that are there, so that only its end is safe.
@@ -504,86 +513,8 @@ fn last_number(values: &DistinctValues) -> impl Iterator<Item = u8> + '_ {
     values.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte))
 }
 
-/// Returns the text from `start` on without what makes no difference: white space between tokens, how characters are escaped, how numbers are
-/// spelled that something follows, and zeros beyond `n_zeros_max` at the end of another.
+/// Returns the text from `start` on in its normal form, for a search that tries up to so many zeros.
 fn normal(stacks: &Stacks, start: u32, n_zeros_max: usize) -> Vec<u8> {
-    let Some(values) = stacks.values() else { return Vec::new() };
-    let text: Vec<u8> = values.bytes_from(start).collect();
-    let mut normal = Vec::with_capacity(text.len());
-    let mut at = 0;
-    let mut is_in_string = false;
-    while let Some(&byte) = text.get(at) {
-        at += 1;
-        match byte {
-            b' ' | b'\t' | b'\n' | b'\r' if !is_in_string => {}
-            b'"' => {
-                is_in_string = !is_in_string;
-                normal.push(byte);
-            }
-            b'\\' if is_in_string => match escaped(&text[at..]) {
-                Some((c, n_bytes)) => {
-                    // A quote within stays apart from one that ends the string.
-                    if matches!(c, '"' | '\\') {
-                        normal.push(b'\\');
-                    }
-                    normal.extend(c.encode_utf8(&mut [0; 4]).bytes());
-                    at += n_bytes;
-                }
-                None => {
-                    normal.extend(&text[at - 1..]);
-                    break;
-                }
-            },
-            b'-' | b'0'..=b'9' if !is_in_string => {
-                let rest = &text[at - 1..];
-                match rest.iter().position(|byte| !byte.is_ascii_digit() && !b"+-.eE".contains(byte)) {
-                    Some(n_bytes) => {
-                        normal.extend(canonical_number(&rest[..n_bytes]));
-                        // Behind a number there is none, but in a string.
-                        at += n_bytes - 1;
-                    }
-                    None => {
-                        push_begun(&mut normal, rest, n_zeros_max);
-                        break;
-                    }
-                }
-            }
-            _ => normal.push(byte),
-        }
-    }
-    normal
-}
-
-/// Adds a number that nothing follows yet, without zeros beyond `n_zeros_max` at any place.
-fn push_begun(normal: &mut Vec<u8>, number: &[u8], n_zeros_max: usize) {
-    let mut n_zeros = 0;
-    for &byte in number {
-        n_zeros = if byte == b'0' { n_zeros + 1 } else { 0 };
-        if n_zeros <= n_zeros_max + 1 {
-            normal.push(byte.to_ascii_lowercase());
-        }
-    }
-}
-
-/// Returns the character of an escape behind its backslash, and the number of bytes there; nothing if it is not whole.
-fn escaped(text: &[u8]) -> Option<(char, usize)> {
-    let unit = |at: usize| {
-        let digits = core::str::from_utf8(text.get(at..at + 4)?).ok()?;
-        u32::from_str_radix(digits, 16).ok()
-    };
-    Some(match text.first()? {
-        b'b' => ('\u{8}', 1),
-        b'f' => ('\u{c}', 1),
-        b'n' => ('\n', 1),
-        b'r' => ('\r', 1),
-        b't' => ('\t', 1),
-        b'u' => match unit(1)? {
-            high @ 0xD800..0xDC00 if text.get(5..7)? == b"\\u" => {
-                let low = unit(7)?.wrapping_sub(0xDC00) & 0x3FF;
-                (char::from_u32(0x10000 + ((high - 0xD800) << 10) + low)?, 11)
-            }
-            code => (char::from_u32(code)?, 5),
-        },
-        &plain => (char::from(plain), 1),
-    })
+    let text = stacks.values().map(|values| values.bytes_from(start).collect::<Vec<u8>>());
+    text.map_or_else(Vec::new, |text| normal_json(&text, n_zeros_max))
 }
