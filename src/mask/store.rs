@@ -295,7 +295,8 @@ impl MaskStore {
         self.walkers.clear();
         self.configuration_walks.clear();
         self.rows.clear();
-        *self.ambiguous() = Ambiguous::default();
+        // The rules are a report, and stay.
+        self.ambiguous().states.clear();
         let mut inner = self.lock();
         let n_nodes = inner.stats.n_sparse + inner.stats.n_dense + inner.stats.n_patched;
         inner.stats.evictions += n_nodes as u64;
