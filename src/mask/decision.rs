@@ -19,6 +19,8 @@ impl DecisionId {
     pub const NONE: DecisionId = DecisionId(0);
     /// Stands above the first node on the path of a configuration; no node has it.
     pub const PATH_ROOT: DecisionId = DecisionId(u64::MAX);
+    /// Stands above unions; no node has it.
+    pub const UNION_ROOT: DecisionId = DecisionId(u64::MAX - 1);
 }
 
 /// A question and its answer so far: below which node, and which state the next frame returns to. Compared in full.
@@ -27,8 +29,7 @@ pub(crate) struct NodeKey {
     /// The node above.
     pub parent: DecisionId,
     pub place: KeyPlace,
-    /// The name of a stack's node, in keys of whole configurations; else 0.
-    pub node: u32,
+    /// The register in that state; the hash of a list.
     pub register: u64,
 }
 
@@ -37,14 +38,19 @@ const _: () = assert!(size_of::<NodeKey>() == 32);
 /// What a [`NodeKey`] adds to those above.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum KeyPlace {
-    /// A state: that of a root or a head, or the one that the next frame returns to.
+    /// A state: that of a root, or the one that the next frame returns to.
     State(UnitState),
-    /// In keys of whole configurations: so many heads follow.
-    Heads(u32),
-    /// In keys of whole configurations: a head at the end of the text.
-    End,
-    /// In keys of unions: one more mask, whose id is the key's register, and whether it is the last.
-    Union { is_last: bool },
+    /// A list of so many words, which the node has ([`DecisionNode::list`]).
+    List(u32),
+}
+
+impl NodeKey {
+    /// Returns the key of a list; others may have the same.
+    pub fn of_list(parent: DecisionId, list: &[u64]) -> NodeKey {
+        // The same in all processes: those who craft lists of one hash only have masks that are not cached.
+        let hasher = ahash::RandomState::with_seeds(1, 2, 3, 4);
+        NodeKey { parent, place: KeyPlace::List(list.len() as u32), register: hasher.hash_one(list) }
+    }
 }
 
 /// What decides beyond a node.
@@ -54,8 +60,6 @@ pub(crate) enum Next {
     Remainders,
     /// The whole configuration, since its heads can be combined in too many ways.
     Configuration,
-    /// Another head of a configuration, or another mask of a union.
-    Head,
     /// The exits of the node of a configuration's stacks that has this name.
     Exits(u32),
 }
@@ -71,6 +75,8 @@ pub(crate) struct DecisionNode {
     /// Where the next frame decides.
     pub remainders: Box<[Remainder]>,
     pub next: Next,
+    /// What its key is the hash of, if it is one.
+    pub list: Box<[u64]>,
     /// Whether it was looked up since the store last asked.
     was_used: AtomicBool,
 }
@@ -84,6 +90,7 @@ impl DecisionNode {
             is_empty,
             remainders,
             next: Next::Remainders,
+            list: Box::default(),
             was_used: AtomicBool::new(true),
         }
     }
@@ -91,6 +98,11 @@ impl DecisionNode {
     /// Returns a node that has no mask.
     pub fn inner(next: Next) -> Self {
         DecisionNode { next, ..DecisionNode::new(MaskEntry::Sparse(SmallVec::new()), Box::new([])) }
+    }
+
+    /// Returns the node as that of a list.
+    pub fn under(self, list: &[u64]) -> Self {
+        DecisionNode { list: list.into(), ..self }
     }
 
     /// Returns an id that no node has or will have.
@@ -115,6 +127,6 @@ impl DecisionNode {
 
     /// Returns the memory of the node without that of its shared row, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<DecisionNode>() + self.mask.memory_bytes() + size_of_val(&*self.remainders)
+        size_of::<DecisionNode>() + self.mask.memory_bytes() + size_of_val(&*self.remainders) + size_of_val(&*self.list)
     }
 }

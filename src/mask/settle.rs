@@ -228,7 +228,6 @@ impl MaskQuery<'_> {
         NodeKey {
             parent,
             place: KeyPlace::State(linked.unit.unit_state(local)),
-            node: 0,
             register: self.signature(state, register),
         }
     }
@@ -317,7 +316,7 @@ impl MaskQuery<'_> {
         let remainders = distinct(&mut walker.found.remainders);
         let node = self.store.node(mask, remainders, self.vocab.n_mask_words(), &mut walker.zeros);
         self.store.put_walker(walker, counts);
-        let (node, is_kept) = self.keep(key, node);
+        let (node, is_kept) = self.keep(key, Arc::new(node));
         Ok((node, is_kept, n_nodes))
     }
 
@@ -365,34 +364,6 @@ impl MaskQuery<'_> {
             Some(cached) => (cached, true),
             None => (node, false),
         }
-    }
-
-    /// Follows keys from a node down, each below the node before it, whatever its own parent; returns the last node, if all are cached.
-    pub(super) fn find_path(
-        &self,
-        mut parent: DecisionId,
-        keys: impl IntoIterator<Item = NodeKey>,
-    ) -> Option<&Arc<DecisionNode>> {
-        let mut last = None;
-        for key in keys {
-            let (_, node) = self.table.find(&NodeKey { parent, ..key })?;
-            parent = node.id;
-            last = Some(node);
-        }
-        last
-    }
-
-    /// As [`Self::find_path`], and keeps inner nodes where there are none; returns the last one's id, if there is room for them.
-    pub(super) fn insert_path(
-        &self,
-        parent: DecisionId,
-        keys: impl IntoIterator<Item = NodeKey>,
-    ) -> Option<DecisionId> {
-        keys.into_iter().try_fold(parent, |parent, key| {
-            let key = NodeKey { parent, ..key };
-            let known = self.table.find(&key).map(|(_, node)| node.id);
-            known.or_else(|| Some(self.store.insert(key, &Arc::new(DecisionNode::inner(Next::Head)))?.id))
-        })
     }
 
     /// Counts a walk that made a mask, or gave up.

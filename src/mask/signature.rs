@@ -14,10 +14,10 @@
 //! A path is followed in the order in which it was made; that a walk over other stacks would have read exits in another order makes no difference
 //! either, since those that it finds are the same.
 
-use super::decision::{DecisionId, DecisionNode, KeyPlace, Next, NodeKey};
+use super::decision::{DecisionId, DecisionNode, Next};
 use super::entry::MaskEntry;
 use super::settle::MaskQuery;
-use crate::automaton::DONE;
+use crate::automaton::{DONE, UnitState};
 use crate::exec::{Head, StackNodeId};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use std::sync::Arc;
 /// Longest path, in heads; what is more ambiguous is hardly met again.
 const PATH_MAX: usize = 96;
 
-/// Where a path has come to.
+/// The way to a cached mask.
+#[derive(Default)]
 struct Path {
-    parent: DecisionId,
     /// Nodes by their names.
     nodes: SmallVec<[StackNodeId; 16]>,
     n_heads: usize,
@@ -35,20 +35,21 @@ struct Path {
 
 /// Heads that a path spells.
 type Group = SmallVec<[Head; 8]>;
+/// What is said of each head: its state, the name of its node, and its register.
+const HEAD_WORDS: usize = 3;
+type Spelling = SmallVec<[u64; 8 * HEAD_WORDS]>;
 
 impl MaskQuery<'_> {
     /// Returns the cached mask of a configuration.
     pub(super) fn find_configuration(&self, live: &[Head]) -> Option<&Arc<DecisionNode>> {
-        let mut path = Path { parent: DecisionId::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
-        let mut group = first_group(live);
+        let (mut parent, mut path, mut group) = (DecisionId::PATH_ROOT, Path::default(), first_group(live));
         loop {
-            let keys = self.keys(&mut path, &group)?;
-            let decision = self.find_path(path.parent, keys)?;
-            path.parent = decision.id;
+            let decision = self.table.find_list(parent, &self.spelling(&mut path, &group)?)?;
             match decision.next {
                 Next::Exits(name) => group = self.exits(*path.nodes.get(name as usize)?),
                 _ => return Some(decision),
             }
+            parent = decision.id;
         }
     }
 
@@ -57,70 +58,55 @@ impl MaskQuery<'_> {
         &self,
         live: &[Head],
         has_looked_at: impl Fn(StackNodeId) -> bool,
-        mask: impl FnOnce() -> Arc<DecisionNode>,
+        mask: impl FnOnce() -> DecisionNode,
     ) {
-        let mut path = Path { parent: DecisionId::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
-        let mut group = first_group(live);
+        let (mut parent, mut path, mut group) = (DecisionId::PATH_ROOT, Path::default(), first_group(live));
         // By name: whether the path has the node's exits.
         let mut is_asked: SmallVec<[bool; 16]> = SmallVec::new();
-        let mut mask = Some(mask);
-        loop {
-            let Some(keys) = self.keys(&mut path, &group) else { return };
+        while let Some(spelling) = self.spelling(&mut path, &group) {
             is_asked.resize(path.nodes.len(), false);
-            let (last, inner) = keys.split_last().expect("a group has its count");
-            let Some(parent) = self.insert_path(path.parent, inner.iter().copied()) else { return };
-            let key = NodeKey { parent, ..*last };
-            let next = match self.table.find(&key) {
-                Some((_, decision)) => {
-                    path.parent = decision.id;
-                    decision.next
-                }
+            let (id, next) = match self.table.find_list(parent, &spelling) {
+                Some(known) => (known.id, known.next),
                 None => {
                     let name = (0..path.nodes.len()).find(|&name| !is_asked[name] && has_looked_at(path.nodes[name]));
                     let Some(name) = name else {
-                        if let Some(mask) = mask.take() {
-                            self.store.insert(key, &mask());
-                        }
+                        self.store.insert_list(parent, &spelling, mask());
                         return;
                     };
-                    let node = Arc::new(DecisionNode::inner(Next::Exits(name as u32)));
-                    let Some(cached) = self.store.insert(key, &node) else { return };
-                    path.parent = cached.id;
-                    cached.next
+                    let node = DecisionNode::inner(Next::Exits(name as u32));
+                    let Some(cached) = self.store.insert_list(parent, &spelling, node) else { return };
+                    (cached.id, cached.next)
                 }
             };
             let Next::Exits(name) = next else { return };
             is_asked[name as usize] = true;
             group = self.exits(path.nodes[name as usize]);
+            parent = id;
         }
     }
 
-    /// Returns what spells a group of heads, without parents; nothing if the path gets too long.
-    fn keys(&self, path: &mut Path, group: &Group) -> Option<SmallVec<[NodeKey; 9]>> {
+    /// Returns what says all of a group of heads; nothing if the path gets too long.
+    fn spelling(&self, path: &mut Path, group: &Group) -> Option<Spelling> {
         path.n_heads += group.len() + 1;
         if path.n_heads > PATH_MAX {
             return None;
         }
-        let count =
-            NodeKey { parent: DecisionId::NONE, place: KeyPlace::Heads(group.len() as u32), node: 0, register: 0 };
-        let mut keys = SmallVec::from_slice(&[count]);
+        let mut spelling = Spelling::new();
         for head in group {
-            let known = path.nodes.iter().position(|&node| node == head.node);
-            let name = known.unwrap_or_else(|| {
+            let Some((linked, local)) = self.program.place(head.state) else {
+                // The end of the text; no unit has the number.
+                spelling.extend_from_slice(&[u64::MAX, 0, 0]);
+                continue;
+            };
+            let name = path.nodes.iter().position(|&node| node == head.node).unwrap_or_else(|| {
                 path.nodes.push(head.node);
                 path.nodes.len() - 1
             });
-            keys.push(match self.program.place(head.state) {
-                Some((linked, local)) => NodeKey {
-                    parent: DecisionId::NONE,
-                    place: KeyPlace::State(linked.unit.unit_state(local)),
-                    node: name as u32,
-                    register: self.signature(head.state, head.register),
-                },
-                None => NodeKey { parent: DecisionId::NONE, place: KeyPlace::End, node: 0, register: 0 },
-            });
+            let UnitState { uid, state } = linked.unit.unit_state(local);
+            let register = self.signature(head.state, head.register);
+            spelling.extend_from_slice(&[u64::from(uid) << 32 | u64::from(state.0), name as u64, register]);
         }
-        Some(keys)
+        Some(spelling)
     }
 
     fn exits(&self, node: StackNodeId) -> Group {
@@ -128,7 +114,7 @@ impl MaskQuery<'_> {
     }
 
     /// Returns a node with the mask of a row.
-    pub(super) fn node_of_row(&self, row: &[u32]) -> Arc<DecisionNode> {
+    pub(super) fn node_of_row(&self, row: &[u32]) -> DecisionNode {
         // Rows are compared as they are, and need no memory for that.
         self.store.node(MaskEntry::Dense(row.into()), Box::new([]), row.len(), &mut Vec::new())
     }

@@ -5,7 +5,7 @@
 //! parent went is never found again, since ids are not used twice, and goes with a later sweep.
 
 use super::configuration::ConfigurationWalks;
-use super::decision::{DecisionNode, NodeKey};
+use super::decision::{DecisionId, DecisionNode, NodeKey};
 use super::entry::MaskEntry;
 use super::remainder::Remainder;
 use super::row_pool::RowPool;
@@ -221,6 +221,12 @@ impl MaskStore {
         is_kept.then(|| Arc::clone(node))
     }
 
+    /// As [`Self::insert`], for the node of a list below a node.
+    pub fn insert_list(&self, parent: DecisionId, list: &[u64], node: DecisionNode) -> Option<Arc<DecisionNode>> {
+        let cached = self.insert(NodeKey::of_list(parent, list), &Arc::new(node.under(list)))?;
+        (*cached.list == *list).then_some(cached)
+    }
+
     /// Returns a new node, with its mask in the form that suits it beside those that are cached.
     /// `zeros` is a row without bits.
     pub fn node(
@@ -229,8 +235,8 @@ impl MaskStore {
         remainders: Box<[Remainder]>,
         n_words: usize,
         zeros: &mut Vec<u32>,
-    ) -> Arc<DecisionNode> {
-        Arc::new(DecisionNode::new(self.rows.delta_encoded(mask, n_words, zeros), remainders))
+    ) -> DecisionNode {
+        DecisionNode::new(self.rows.delta_encoded(mask, n_words, zeros), remainders)
     }
 
     /// Returns a walker, and takes it back with [`Self::put_walker`].
@@ -314,7 +320,7 @@ impl MaskStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decision::{DecisionId, KeyPlace};
+    use super::super::decision::KeyPlace;
     use super::*;
     use crate::automaton::{LocalState, UnitState};
     use smallvec::SmallVec;
@@ -323,7 +329,7 @@ mod tests {
 
     fn key(n: u32) -> NodeKey {
         let place = KeyPlace::State(UnitState { uid: n / 3, state: LocalState(n) });
-        NodeKey { parent: DecisionId(u64::from(n % 7)), place, node: 0, register: u64::from(n) << 40 }
+        NodeKey { parent: DecisionId(u64::from(n % 7)), place, register: u64::from(n) << 40 }
     }
 
     fn node(n: u32) -> Arc<DecisionNode> {
@@ -395,6 +401,22 @@ mod tests {
         assert!(store.table().find(&key(0)).is_none(), "the parent was forgotten");
         let again = (0..10_000).find_map(|_| store.insert(key(0), &node(0))).expect("there is room at last");
         assert!(store.table().find(&child(&again)).is_none());
+    }
+
+    #[test]
+    fn a_list_is_not_taken_for_another_one_of_the_same_key() {
+        let store = MaskStore::new(BYTES_MAX);
+        let new = |n: u32| DecisionNode::new(MaskEntry::Sparse(SmallVec::from_slice(&[n])), Box::new([]));
+        let (here, there) = (DecisionId(1), DecisionId(2));
+        store.insert_list(here, &[1, 2], new(1)).expect("there is room");
+        // As if the two lists had one hash.
+        store.insert(NodeKey::of_list(here, &[3, 4]), &Arc::new(new(2).under(&[1, 2]))).expect("there is room");
+        assert!(store.insert_list(here, &[3, 4], new(3)).is_none(), "it can't be cached");
+        let known = store.insert_list(here, &[1, 2], new(4)).expect("it is cached");
+        let table = store.table();
+        assert!(token_of(&known) == 1 && table.find_list(here, &[1, 2]).is_some_and(|node| token_of(node) == 1));
+        assert!(table.find_list(here, &[3, 4]).is_none() && table.find_list(there, &[1, 2]).is_none());
+        assert!(table.find_list(here, &[1, 2, 0]).is_none() && table.find_list(here, &[]).is_none());
     }
 
     #[test]

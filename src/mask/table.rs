@@ -18,7 +18,7 @@
 //! directory and the list of its pages. Buckets are small since nearly all of them fill up at the same time: with 1,024 nodes in each, hundreds of
 //! steps in a row took 200 to 400 us.
 
-use super::decision::{DecisionNode, NodeKey};
+use super::decision::{DecisionId, DecisionNode, NodeKey};
 use ahash::RandomState;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -182,6 +182,12 @@ impl Table {
             }
             slot = (slot + 1) % BUCKET_SLOTS;
         }
+    }
+
+    /// Returns the node of a list below a node.
+    pub fn find_list(&self, parent: DecisionId, list: &[u64]) -> Option<&Arc<DecisionNode>> {
+        let (_, node) = self.find(&NodeKey::of_list(parent, list))?;
+        (*node.list == *list).then_some(node)
     }
 
     /// Adds a node that is not there yet, if its bucket has room; tells whether it has. The caller holds the owner's lock.

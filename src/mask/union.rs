@@ -2,13 +2,13 @@
 //!
 //! Where a text can be read in several ways, each way has its mask: of a row each, written one over the other, they cost as many copies of a row as there are ways. But they meet
 //! again in the same company: `{"(" and letters, ")", the end}` behind every letter of a nested word. So their union is cached in the same table as all masks
-//! ([`store`](super::store)), under a path of their ids in ascending order.
+//! ([`store`](super::store)), under the list of their ids in ascending order.
 
-use super::decision::{DecisionId, DecisionNode, KeyPlace, NodeKey};
+use super::decision::DecisionId;
 use super::entry::{MaskEntry, sparse_max};
 use super::settle::{Answers, MaskQuery};
 use super::switches::ShortCut;
-use std::sync::Arc;
+use smallvec::SmallVec;
 
 /// Most masks of a union that is cached; what is more ambiguous is hardly met again.
 const MASKS_MAX: usize = 16;
@@ -33,37 +33,15 @@ impl MaskQuery<'_> {
     }
 
     fn write_cached_union(&self, answers: &Answers<'_>, row: &mut [u32]) -> u64 {
-        if let Some(union) = self.find_union(answers) {
+        let ids: SmallVec<[u64; MASKS_MAX]> = answers.iter().map(|answer| answer.id.0).collect();
+        if let Some(union) = self.table.find_list(DecisionId::UNION_ROOT, &ids) {
             union.mask.write(row);
             return 1;
         }
         write_all(answers, row, true);
-        self.insert_union(answers, row);
+        self.store.insert_list(DecisionId::UNION_ROOT, &ids, self.node_of_row(row));
         0
     }
-
-    fn find_union(&self, answers: &Answers<'_>) -> Option<&Arc<DecisionNode>> {
-        self.find_path(answers[0].id, keys(answers))
-    }
-
-    #[cold]
-    fn insert_union(&self, answers: &Answers<'_>, row: &[u32]) {
-        let n_inner = answers.len() - 2;
-        let parent = self.insert_path(answers[0].id, keys(answers).take(n_inner));
-        if let (Some(parent), Some(last)) = (parent, keys(answers).nth(n_inner)) {
-            self.store.insert(NodeKey { parent, ..last }, &self.node_of_row(row));
-        }
-    }
-}
-
-/// Returns the path to a union behind its first mask, without parents.
-fn keys<'a>(answers: &'a Answers<'_>) -> impl Iterator<Item = NodeKey> + 'a {
-    answers.iter().enumerate().skip(1).map(|(index, answer)| NodeKey {
-        parent: DecisionId::NONE,
-        place: KeyPlace::Union { is_last: index + 1 == answers.len() },
-        node: 0,
-        register: answer.id.0,
-    })
 }
 
 /// Tells whether masks of rows of `n_words` cost as much to write as two rows or more; their union costs one.
