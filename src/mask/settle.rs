@@ -95,8 +95,8 @@ fn fill_or_add(
     is_first: bool,
 ) -> Result<FillOutcome, OverBudget> {
     match answers(query, live) {
-        Ok((answers, n_hits)) => {
-            let n_hits = n_hits + query.write_union(&answers, row, is_first);
+        Ok(Reached { answers, n_hits, is_new }) => {
+            let n_hits = n_hits + query.write_union(&answers, is_new, row, is_first);
             Ok(FillOutcome { n_hits, is_empty: answers.iter().all(|answer| answer.is_empty), place: None })
         }
         Err(GaveUp::Ambiguous) => {
@@ -110,7 +110,7 @@ fn fill_or_add(
 /// Returns what identifies the mask of a configuration, without stop tokens: equal ids, equal masks.
 pub(crate) fn mask_ids(query: &MaskQuery<'_>, live: &[Head]) -> SmallVec<[u64; 2]> {
     match answers(query, live) {
-        Ok((answers, _)) => answers.iter().map(|answer| answer.id.0).collect(),
+        Ok(Reached { answers, .. }) => answers.iter().map(|answer| answer.id.0).collect(),
         Err(_) => {
             // What is not cached is like no other.
             let cached = query.find_configuration(live).map(|decision| decision.id);
@@ -142,12 +142,21 @@ impl Deref for Answer<'_> {
 /// Nodes whose masks together are a mask, each once, by id.
 pub(super) type Answers<'a> = SmallVec<[Answer<'a>; 4]>;
 
-/// Returns the nodes whose masks together are the mask of `live`, and how many nodes on the way were cached.
-fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<(Answers<'a>, u64), GaveUp> {
+/// Where the ways from some heads down end.
+struct Reached<'a> {
+    answers: Answers<'a>,
+    /// How many nodes on the way were cached.
+    n_hits: u64,
+    /// Whether some were not.
+    is_new: bool,
+}
+
+/// Returns the nodes whose masks together are the mask of `live`.
+fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, GaveUp> {
     if !ShortCut::Heads.is_on() {
         return Err(GaveUp::Ambiguous);
     }
-    let (mut n_hits, mut n_visits, mut n_settled) = (0, 0, 0);
+    let (mut n_hits, mut n_visits, mut n_settled, mut is_new) = (0, 0, 0, false);
     let mut answers = Answers::new();
     let mut pending: SmallVec<[Pending; 4]> = SmallVec::new();
     // Stacks that share nodes could be walked along exponentially many ways.
@@ -163,6 +172,7 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<(Answers<'a>, 
                 Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
             }
         } else {
+            is_new = true;
             let (decision, is_kept, _) = query.settle(None, Some(key), *head)?;
             pending.push((decision, is_kept, head.node));
         }
@@ -202,6 +212,7 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<(Answers<'a>, 
                         return Err(GaveUp::Ambiguous);
                     }
                     None => {
+                        is_new = true;
                         let (child, is_kept, n_nodes) = query.settle(Some(&decision), key, exit)?;
                         n_settled += n_nodes;
                         (child, is_kept)
@@ -213,7 +224,7 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<(Answers<'a>, 
     }
     answers.sort_unstable_by_key(|answer| answer.id);
     answers.dedup_by_key(|answer| answer.id);
-    Ok((answers, n_hits))
+    Ok(Reached { answers, n_hits, is_new })
 }
 
 enum Lookup<'a> {
