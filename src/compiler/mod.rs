@@ -531,7 +531,7 @@ impl GrammarCompiler {
         self.shared.parts.clear();
         self.shared.units.clear();
         *self.shared.languages() = Arc::default();
-        self.shared.vocab.clear_regions();
+        self.shared.vocab.clear_caches();
     }
 }
 

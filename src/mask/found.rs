@@ -68,19 +68,13 @@ pub(crate) struct Subwalk {
     pub(super) tokens: Box<[TokenId]>,
     pub(super) remainders: Box<[Remainder]>,
     pub(super) row: OnceLock<Arc<[u32]>>,
-    /// Memory of what the remainders share with no others, in bytes.
-    pub(super) condensed_bytes: usize,
 }
 
 impl Subwalk {
     /// Returns how much memory it takes with its key, in bytes: tokens that are many get a row.
     pub(super) fn memory_bytes(&self, n_words: usize) -> usize {
         let row = if self.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };
-        size_of::<(SubwalkKey, Subwalk)>()
-            + size_of_val(&*self.tokens)
-            + size_of_val(&*self.remainders)
-            + row
-            + self.condensed_bytes
+        size_of::<(SubwalkKey, Subwalk)>() + size_of_val(&*self.tokens) + size_of_val(&*self.remainders) + row
     }
 
     /// Returns the tokens as a mask of `n_words` words.

@@ -12,7 +12,7 @@ use super::walk_context::WalkContext;
 use super::walker::{Strategy, Walker};
 use crate::automaton::BELOW;
 use crate::exec::{BOTTOM, Head};
-use crate::vocab::{Trie, TrieNode};
+use crate::vocab::{TrieNode, Vocab};
 use std::sync::{Arc, OnceLock};
 
 /// Fewest trie nodes below a node that make it worth to look for a subwalk; the runs of white space that begin with a carriage return have some 40.
@@ -79,13 +79,14 @@ impl Walker {
         let Found { tokens, mut remainders, n_nodes, n_walks, .. } = core::mem::replace(&mut self.found, outer);
         self.found.n_nodes += n_nodes;
         self.found.n_walks += n_walks;
-        let condensed_bytes = condense(context.trie, &mut remainders);
-        Subwalk { tokens: sorted(tokens), remainders: remainders.into(), row: OnceLock::new(), condensed_bytes }
+        condense(context.vocab, &mut remainders);
+        Subwalk { tokens: sorted(tokens), remainders: remainders.into(), row: OnceLock::new() }
     }
 }
 
-/// Lays what is below many places over one another, so that it is walked once; returns the memory that this takes, in bytes.
-fn condense(trie: &Trie, remainders: &mut Vec<Remainder>) -> usize {
+/// Lays what is below many places over one another, so that it is walked once.
+fn condense(vocab: &Vocab, remainders: &mut Vec<Remainder>) {
+    let trie = vocab.trie();
     let node_of = |remainder: &Remainder| match remainder {
         Remainder { point: ResumePoint::Node(node), excluded: None } => Some(*node),
         _ => None,
@@ -93,11 +94,8 @@ fn condense(trie: &Trie, remainders: &mut Vec<Remainder>) -> usize {
     let nodes: Vec<TrieNode> = remainders.iter().filter_map(node_of).flat_map(|node| trie.children(node)).collect();
     let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
     if !ShortCut::Merged.is_on() || nodes.len() < CONDENSED_NODES_MIN || n_tokens > CONDENSED_TOKENS_MAX {
-        return 0;
+        return;
     }
-    let condensed = Arc::new(trie.merged(&nodes));
-    let bytes = condensed.memory_bytes();
     remainders.retain(|remainder| node_of(remainder).is_none());
-    remainders.push(ResumePoint::Merged(condensed, TrieNode::ROOT).into());
-    bytes
+    remainders.push(ResumePoint::Merged(vocab.merged(&nodes), TrieNode::ROOT).into());
 }

@@ -1,6 +1,6 @@
 //! The builder of vocabularies.
 
-use super::{PackedStart, Regions, TokenId, TokenKind, Trie, Vocab, VocabError};
+use super::{MergedTries, PackedStart, Regions, TokenId, TokenKind, Trie, Vocab, VocabError};
 use crate::util::ByteSet;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -192,6 +192,7 @@ impl VocabBuilder {
             unspellable_bytes: !spellable,
             regions: Regions::new(&trie),
             trie,
+            merged_tries: MergedTries::default(),
             bytes: bytes.into(),
             starts: starts
                 .iter()

@@ -25,6 +25,7 @@ mod error;
 mod hf;
 mod longest_first;
 mod marks;
+mod merged_tries;
 mod punctuation;
 mod quoted;
 mod regions;
@@ -45,6 +46,7 @@ use crate::util::{ByteSet, bit_row};
 use core::fmt;
 use core::ops::Bound;
 use longest_first::LongestFirst;
+use merged_tries::MergedTries;
 pub(crate) use punctuation::Punctuation;
 use punctuation::{PunctuatedTokens, PunctuationBelow};
 pub(crate) use quoted::QuotedStrings;
@@ -105,6 +107,7 @@ pub struct Vocab {
     unspellable_bytes: ByteSet,
     trie: Trie,
     regions: Regions,
+    merged_tries: MergedTries,
     /// Once asked for.
     punctuation: OnceLock<PunctuationBelow>,
     punctuated_tokens: OnceLock<PunctuatedTokens>,
@@ -247,9 +250,15 @@ impl Vocab {
         self.regions.get(&self.trie, alphabet, from)
     }
 
-    /// Forgets the regions that were found.
-    pub(crate) fn clear_regions(&self) {
+    /// Returns the trie of what tokens spell from some nodes on ([`Trie::merged`]).
+    pub(crate) fn merged(&self, nodes: &[TrieNode]) -> Arc<Trie> {
+        self.merged_tries.get(&self.trie, nodes)
+    }
+
+    /// Forgets what was found for masks.
+    pub(crate) fn clear_caches(&self) {
         self.regions.clear();
+        self.merged_tries.clear();
     }
 
     /// Returns the memory used by this vocabulary, in bytes; exact but for the tables of names.
@@ -263,6 +272,7 @@ impl Vocab {
             + by_id.chain(by_name).sum::<usize>()
             + self.trie.memory_bytes()
             + self.regions.memory_bytes()
+            + self.merged_tries.memory_bytes()
             + self.punctuation.get().map_or(0, PunctuationBelow::memory_bytes)
             + self.punctuated_tokens.get().map_or(0, PunctuatedTokens::memory_bytes)
             + self.longest_first.get().map_or(0, LongestFirst::memory_bytes)
