@@ -2,6 +2,7 @@
 
 use maskwright::testing::engine::{self, Coverage};
 use maskwright::testing::{Rng, ShortCut, json_schema, operations};
+use maskwright::{GrammarCompiler, TokenMask, Vocab};
 
 /// Turned off for the whole process, so there is one test.
 #[test]
@@ -17,7 +18,26 @@ fn masks_are_the_same_without_each_short_cut() {
         for _ in 0..15 {
             coverage += json_schema::check(&data(&mut rng));
         }
+        check_each_length();
         short_cut.set(true);
         assert!(coverage.n_masks > 100, "{short_cut:?}: {coverage:?}");
+    }
+}
+
+/// Checks all masks of a text whose letters are counted in a register, against trying each token: lengths that tokens can tell apart have different ones.
+fn check_each_length() {
+    const LETTERS_MAX: usize = 300;
+    let vocab = Vocab::from_tokens(["a", "!", "aa", "a!", "aa!", "aaaa!"]).unwrap();
+    let grammar = format!("root ::= [a-z]{{0,{LETTERS_MAX}}} \"!\"");
+    let mut matcher = GrammarCompiler::new(vocab.into()).compile_ebnf(&grammar).unwrap().matcher();
+    let mut mask = TokenMask::new(6);
+    for n in 0..=LETTERS_MAX {
+        matcher.fill_mask(mask.as_words_mut()).unwrap();
+        let n_letters = [1, 0, 2, 1, 2, 4];
+        let expected = (0..6).filter(|&token| n + n_letters[token as usize] <= LETTERS_MAX);
+        assert_eq!(mask.iter().collect::<Vec<_>>(), expected.collect::<Vec<u32>>(), "behind {n} letters");
+        if n < LETTERS_MAX {
+            matcher.accept_token(0).unwrap();
+        }
     }
 }

@@ -73,14 +73,16 @@ impl MaskEntry {
         MaskEntry::patched(base, more, difference(&less, set))
     }
 
-    /// Returns this mask with its row changed, as a patch of `base` if that is small.
+    /// Returns this mask with its row changed, as a patch of `base`, which it has or patches, if that is small.
     fn changed(&self, base: &Arc<[u32]>, change: impl FnOnce(&mut [u32])) -> Self {
         let row = filled(base, |row| {
-            self.write(row);
+            if let MaskEntry::Patched { set, clear, .. } = self {
+                bit_row::set_all(row, set);
+                bit_row::clear_all(row, clear);
+            }
             change(row);
         });
-        let n_different = base.iter().zip(&*row).map(|(old, new)| (old ^ new).count_ones() as usize).sum::<usize>();
-        if n_different <= sparse_max(row.len()) { MaskEntry::between(base, &row) } else { MaskEntry::Dense(row) }
+        MaskEntry::between(base, &row, sparse_max(row.len())).unwrap_or(MaskEntry::Dense(row))
     }
 
     /// Returns a row with some bits set and others cleared, all of them different from what they were.
@@ -97,8 +99,8 @@ impl MaskEntry {
         }))
     }
 
-    /// Returns the mask of a row, as the difference from another one.
-    pub fn between(base: &Arc<[u32]>, row: &[u32]) -> Self {
+    /// Returns the mask of a row, as the difference from another one, if that is in at most `n_max` tokens.
+    pub fn between(base: &Arc<[u32]>, row: &[u32], n_max: usize) -> Option<Self> {
         let (mut set, mut clear): (Vec<TokenId>, Vec<TokenId>) = (Vec::new(), Vec::new());
         for (first, old, new) in differing(base, row) {
             for (word, (&old, &new)) in (first..).zip(old.iter().zip(new)).filter(|(_, (old, new))| old != new) {
@@ -110,8 +112,11 @@ impl MaskEntry {
                     }
                 }
             }
+            if set.len() + clear.len() > n_max {
+                return None;
+            }
         }
-        MaskEntry::patched(base, set, clear)
+        Some(MaskEntry::patched(base, set, clear))
     }
 
     /// Makes `row` this mask.

@@ -132,17 +132,12 @@ impl RowPool {
                 }
             }
         }
-        match nearest {
-            Some(base) => {
-                drop(known);
-                MaskEntry::between(&base, row)
-            }
-            None => {
-                // One is here, and one is that of the mask.
-                known.rows.add((Arc::clone(row), n_sampled), |(row, _)| Arc::strong_count(row) > 2);
-                MaskEntry::Dense(Arc::clone(row))
-            }
+        if let Some(mask) = nearest.and_then(|base| MaskEntry::between(&base, row, max)) {
+            return mask;
         }
+        // One is here, and one is that of the mask.
+        known.rows.add((Arc::clone(row), n_sampled), |(row, _)| Arc::strong_count(row) > 2);
+        MaskEntry::Dense(Arc::clone(row))
     }
 
     /// Forgets all masks.
@@ -213,7 +208,7 @@ fn sample(row: &[u32]) -> usize {
 /// Returns in how many bits two rows differ, if those are at most `max`.
 fn difference(a: &[u32], b: &[u32], max: usize) -> Option<usize> {
     let mut n = 0;
-    for (a, b) in differing(a, b).map(|(_, a, b)| (a, b)) {
+    for (_, a, b) in differing(a, b) {
         n += a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as usize).sum::<usize>();
         if n > max {
             return None;
