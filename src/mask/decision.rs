@@ -9,6 +9,7 @@ use super::remainder::Remainder;
 use crate::automaton::UnitState;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Names a node of a decision tree; no two nodes of this process have the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -125,7 +126,18 @@ impl DecisionNode {
         self.was_used.swap(false, Ordering::Relaxed)
     }
 
-    /// Returns the memory of the node without that of its shared row, in bytes.
+    /// Returns what the node may share with others, each once: where it is, and its memory in bytes.
+    pub fn shared(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let row = self.mask.row().map(|row| (Arc::as_ptr(row).addr(), size_of_val(&**row)));
+        let tries = self.remainders.iter().filter_map(Remainder::merged);
+        let tries = tries.map(|trie| (Arc::as_ptr(trie).addr(), trie.memory_bytes()));
+        // Remainders in one trie follow one another.
+        let mut last = 0;
+        let is_first = move |(place, _): &(usize, usize)| core::mem::replace(&mut last, *place) != *place;
+        row.into_iter().chain(tries.filter(is_first))
+    }
+
+    /// Returns the memory of the node without what it may share, in bytes.
     pub fn memory_bytes(&self) -> usize {
         size_of::<DecisionNode>() + self.mask.memory_bytes() + size_of_val(&*self.remainders) + size_of_val(&*self.list)
     }

@@ -71,10 +71,15 @@ pub(crate) struct Subwalk {
 }
 
 impl Subwalk {
-    /// Returns how much memory it takes with its key, in bytes: tokens that are many get a row.
+    /// Returns how much memory it takes with its key, in bytes, and of tries that it shares its part. Tokens that are many get a row.
     pub(super) fn memory_bytes(&self, n_words: usize) -> usize {
         let row = if self.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };
-        size_of::<(SubwalkKey, Subwalk)>() + size_of_val(&*self.tokens) + size_of_val(&*self.remainders) + row
+        let tries = self.remainders.iter().filter_map(Remainder::merged);
+        size_of::<(SubwalkKey, Subwalk)>()
+            + size_of_val(&*self.tokens)
+            + size_of_val(&*self.remainders)
+            + row
+            + tries.map(|trie| trie.memory_bytes() / Arc::strong_count(trie)).sum::<usize>()
     }
 
     /// Returns the tokens as a mask of `n_words` words.

@@ -11,6 +11,16 @@ pub(crate) struct Remainder {
     pub excluded: Option<Arc<[TokenId]>>,
 }
 
+impl Remainder {
+    /// Returns the merged trie that the place is in, if it is in one.
+    pub(super) fn merged(&self) -> Option<&Arc<Trie>> {
+        match &self.point {
+            ResumePoint::Merged(trie, _) => Some(trie),
+            _ => None,
+        }
+    }
+}
+
 /// A place in the vocabulary.
 #[derive(Clone, Debug)]
 pub(crate) enum ResumePoint {

@@ -104,39 +104,40 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Memory {
     bytes: usize,
-    /// Where rows are, and how many nodes share each: it counts once. No hash table, since one that grows moves all that it holds: with a hundred thousand
-    /// rows, that took 2 to 5 ms.
-    rows: BTreeMap<usize, u32>,
+    /// Where rows and merged tries are, how many nodes share each, and its bytes, which count once. No hash table, since one that grows moves all that it holds: with a hundred
+    /// thousand rows, that took 2 to 5 ms.
+    shared: BTreeMap<usize, (u32, usize)>,
 }
 
 impl Memory {
     /// Returns what one more node takes, in bytes.
     fn of_one_more(&self, node: &DecisionNode) -> usize {
-        let row = node.mask.row().filter(|row| !self.rows.contains_key(&place(row)));
-        node.memory_bytes() + NODE_OVERHEAD_BYTES + row.map_or(0, |row| size_of_val(&**row))
+        let new = node.shared().filter(|(place, _)| !self.shared.contains_key(place));
+        Memory::of_own(node) + new.map(|(_, bytes)| bytes).sum::<usize>()
+    }
+
+    fn of_own(node: &DecisionNode) -> usize {
+        node.memory_bytes() + NODE_OVERHEAD_BYTES
     }
 
     fn add(&mut self, node: &DecisionNode) {
         self.bytes += self.of_one_more(node);
-        if let Some(row) = node.mask.row() {
-            *self.rows.entry(place(row)).or_default() += 1;
+        for (place, bytes) in node.shared() {
+            self.shared.entry(place).or_insert((0, bytes)).0 += 1;
         }
     }
 
     fn remove(&mut self, node: &DecisionNode) {
-        if let Some(row) = node.mask.row() {
-            let n_sharing = self.rows.get_mut(&place(row)).expect("the node was added");
+        self.bytes -= Memory::of_own(node);
+        for (place, _) in node.shared() {
+            let (n_sharing, bytes) = self.shared.get_mut(&place).expect("the node was added");
             *n_sharing -= 1;
             if *n_sharing == 0 {
-                self.rows.remove(&place(row));
+                self.bytes -= *bytes;
+                self.shared.remove(&place);
             }
         }
-        self.bytes -= self.of_one_more(node);
     }
-}
-
-fn place(row: &Arc<[u32]>) -> usize {
-    Arc::as_ptr(row).addr()
 }
 
 impl Inner {
@@ -321,8 +322,10 @@ impl MaskStore {
 #[cfg(test)]
 mod tests {
     use super::super::decision::KeyPlace;
+    use super::super::remainder::ResumePoint;
     use super::*;
     use crate::automaton::{LocalState, UnitState};
+    use crate::vocab::{TrieNode, Vocab};
     use smallvec::SmallVec;
 
     const BYTES_MAX: usize = 1 << 19;
@@ -420,19 +423,27 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_nodes_share_count_once_until_the_last_one_goes() {
+    fn rows_and_tries_that_nodes_share_count_once_until_the_last_one_goes() {
+        let vocab = Vocab::from_tokens(["ab", "ac", "b"]).unwrap();
+        let trie = vocab.merged(&[vocab.trie().find(b"a").unwrap()]);
         let row: Arc<[u32]> = Arc::from([1; 1000]);
-        let dense = || Arc::new(DecisionNode::new(MaskEntry::Dense(Arc::clone(&row)), Box::new([])));
+        // Two places in one trie.
+        let places =
+            || [TrieNode::ROOT, TrieNode::ROOT.next()].map(|node| ResumePoint::Merged(Arc::clone(&trie), node));
+        let remainders = || places().map(Remainder::from).into();
+        let dense = || Arc::new(DecisionNode::new(MaskEntry::Dense(Arc::clone(&row)), remainders()));
         let mut memory = Memory::default();
         let (first, second) = (dense(), dense());
         memory.add(&first);
         let of_one = memory.bytes;
         memory.add(&second);
-        assert!(of_one > 4000 && memory.bytes < of_one + 1000);
+        let of_more = memory.bytes - of_one;
+        assert!(of_more < 1000, "{of_more}");
+        assert_eq!(of_one, of_more + 4000 + trie.memory_bytes());
         memory.remove(&first);
         assert_eq!(memory.bytes, of_one);
         memory.remove(&second);
-        assert!(memory.bytes == 0 && memory.rows.is_empty());
+        assert!(memory.bytes == 0 && memory.shared.is_empty());
     }
 
     #[test]
