@@ -95,8 +95,8 @@ fn fill_or_add(
     is_first: bool,
 ) -> Result<FillOutcome, OverBudget> {
     match answers(query, live) {
-        Ok(Reached { answers, n_hits, is_new }) => {
-            let n_hits = n_hits + query.write_union(&answers, is_new, row, is_first);
+        Ok(Reached { answers, n_hits, are_cached }) => {
+            let n_hits = n_hits + query.write_union(&answers, are_cached, row, is_first);
             Ok(FillOutcome { n_hits, is_empty: answers.iter().all(|answer| answer.is_empty), place: None })
         }
         Err(GaveUp::Ambiguous) => {
@@ -145,10 +145,10 @@ pub(super) type Answers<'a> = SmallVec<[Answer<'a>; 4]>;
 /// Where the ways from some heads down end.
 struct Reached<'a> {
     answers: Answers<'a>,
-    /// How many nodes on the way were cached.
+    /// How many nodes on the way were cached before.
     n_hits: u64,
-    /// Whether some were not.
-    is_new: bool,
+    /// Whether all of them are now.
+    are_cached: bool,
 }
 
 /// Returns the nodes whose masks together are the mask of `live`.
@@ -156,7 +156,7 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, G
     if !ShortCut::Heads.is_on() {
         return Err(GaveUp::Ambiguous);
     }
-    let (mut n_hits, mut n_visits, mut n_settled, mut is_new) = (0, 0, 0, false);
+    let (mut n_hits, mut n_visits, mut n_settled, mut are_cached) = (0, 0, 0, true);
     let mut answers = Answers::new();
     let mut pending: SmallVec<[Pending; 4]> = SmallVec::new();
     // Stacks that share nodes could be walked along exponentially many ways.
@@ -172,8 +172,8 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, G
                 Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
             }
         } else {
-            is_new = true;
             let (decision, is_kept, _) = query.settle(None, Some(key), *head)?;
+            are_cached &= is_kept;
             pending.push((decision, is_kept, head.node));
         }
         while let Some((decision, is_kept, node)) = pending.pop() {
@@ -212,9 +212,9 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, G
                         return Err(GaveUp::Ambiguous);
                     }
                     None => {
-                        is_new = true;
                         let (child, is_kept, n_nodes) = query.settle(Some(&decision), key, exit)?;
                         n_settled += n_nodes;
+                        are_cached &= is_kept;
                         (child, is_kept)
                     }
                 };
@@ -224,7 +224,7 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, G
     }
     answers.sort_unstable_by_key(|answer| answer.id);
     answers.dedup_by_key(|answer| answer.id);
-    Ok(Reached { answers, n_hits, is_new })
+    Ok(Reached { answers, n_hits, are_cached })
 }
 
 enum Lookup<'a> {
