@@ -24,7 +24,7 @@ fn masks_are_the_same_without_each_short_cut() {
     }
 }
 
-/// Checks all masks of a text whose letters are counted in a register, against trying each token: lengths that tokens can tell apart have different ones.
+/// Checks all masks of a text whose letters are counted in a register: a token is allowed where its letters are not too many.
 fn check_each_length() {
     const LETTERS_MAX: usize = 300;
     let vocab = Vocab::from_tokens(["a", "!", "aa", "a!", "aa!", "aaaa!"]).unwrap();
