@@ -30,7 +30,7 @@ use super::head::{Configuration, Head, StackNodeId};
 use super::stack::{Stacks, StacksMark};
 use super::step::step_byte;
 use crate::automaton::{Kind, Owner, Program, StateId};
-use crate::machine::{Distinct, Equality, normal_json};
+use crate::machine::{Distinct, Equality, Exhaustible, normal_json};
 use crate::util::ByteSet;
 use ahash::{AHashMap, AHashSet, AHasher};
 use core::cell::Cell;
@@ -469,16 +469,27 @@ type Rank = (bool, u8, bool, u8);
 /// Most frames that are looked at to find out how far the end is.
 const FRAMES_MAX: usize = 32;
 
-/// Returns how many values the ways out of all rules that a head is within take, where values may run out: a guess, which looks down one way.
+/// Returns how many values the ways out of the rules that a head is within take, up to the outermost one whose values are compared or may run out: a guess, which
+/// looks down one way. A search ends where it leaves that one, and what it takes to know the way out of the others, often large ones, is not worth it.
 fn n_values_left(program: &Program, stacks: &Stacks, head: Head) -> u32 {
-    let mut n_left = u32::from(program.n_values_to_close(head.state));
+    let mut states: SmallVec<[StateId; FRAMES_MAX + 1]> = SmallVec::new();
+    states.push(head.state);
     let mut node = head.node;
-    for _ in 0..FRAMES_MAX {
-        let Some(exit) = stacks.exits(node).next() else { break };
-        n_left += u32::from(program.n_values_to_close(exit.state));
+    while states.len() <= FRAMES_MAX
+        && let Some(exit) = stacks.exits(node).next()
+    {
+        states.push(exit.state);
         node = exit.node;
     }
-    n_left
+    let is_limited = |distinct: Distinct| is_compared(distinct) || distinct.exhaustible != Exhaustible::Never;
+    let is_within = |&state: &StateId| {
+        program.info(state).is_some_and(|info| {
+            matches!(info.kind, Kind::DistinctValue(distinct) if is_limited(distinct))
+                || matches!(info.owner, Some(Owner::DistinctValues(distinct)) if is_limited(distinct))
+        })
+    };
+    let outermost = states.iter().rposition(is_within).unwrap_or(0);
+    states[..=outermost].iter().map(|&state| u32::from(program.n_values_to_close(state))).sum()
 }
 
 /// Tells whether values of a kind can run out at all.

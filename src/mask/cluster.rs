@@ -25,6 +25,8 @@ const CHARS_MIN: u32 = 48;
 const PLACES_MAX: usize = 512;
 /// As many as it takes to see whether a cluster is worth it.
 const PLACES_FIRST: usize = 192;
+/// Most looks at where a class of bytes leads from a place, in one search; where classes are many, it ends with fewer places.
+const LOOKS_MAX: usize = 12 << 10;
 /// Most states of a unit with clusters: each cluster notes something of each.
 const STATES_MAX: usize = 1 << 14;
 /// Bytes that the characters of a cluster surely lead from where it is looked for.
@@ -303,6 +305,8 @@ impl Exploration {
         let strangers: [SmallVec<[u8; 64]>; Utf8State::COUNT] =
             core::array::from_fn(|rest| strangers_of(unit, Utf8State::of_index(rest)));
         let (of_alphabet, of_words) = (classes_of(unit, alphabet.ascii), classes_of(unit, alphabet.ascii & words));
+        let n_looks_per_place = of_alphabet.len() + letters[BOUNDARY.index()].len();
+        let places_max = places_max.min(LOOKS_MAX / n_looks_per_place.max(1));
         let reads_on = |state: LocalState| of_words.iter().all(|class| target(unit, state, class.byte).is_some());
         let mut known = KnownPlaces::new(unit.n_states());
         known.insert((start, BOUNDARY), 0);

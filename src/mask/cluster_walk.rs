@@ -72,7 +72,7 @@ impl Walker {
         let is_sure = |node: TrieNode, place: Place, depth: usize| {
             let height = trie.height(node);
             let is_read =
-                height <= cluster.n_safe_bytes(place) || cluster.need(place).is_missing_in(trie.bytes_below(node));
+                height <= cluster.n_safe_bytes(place) || cluster.need(place).is_missing_in(vocab.bytes_below(node));
             // Heights are cut off.
             let is_near = || height < u8::MAX && depth + usize::from(height) <= n_far;
             is_read && (n_far > vocab.token_bytes_max() || is_near())

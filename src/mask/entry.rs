@@ -104,13 +104,8 @@ impl MaskEntry {
         let (mut set, mut clear): (Vec<TokenId>, Vec<TokenId>) = (Vec::new(), Vec::new());
         for (first, old, new) in differing(base, row) {
             for (word, (&old, &new)) in (first..).zip(old.iter().zip(new)).filter(|(_, (old, new))| old != new) {
-                let (mut more, mut less) = (new & !old, old & !new);
-                for (bits, ids) in [(&mut more, &mut set), (&mut less, &mut clear)] {
-                    while *bits != 0 {
-                        ids.push(32 * word as TokenId + bits.trailing_zeros());
-                        *bits &= *bits - 1;
-                    }
-                }
+                set.extend(bit_row::bits_of_word(word, new & !old));
+                clear.extend(bit_row::bits_of_word(word, old & !new));
             }
             if set.len() + clear.len() > n_max {
                 return None;

@@ -1,7 +1,7 @@
 //! What walks find: tokens, and remainders on which callers decide.
 
 use super::entry::MaskEntry;
-use super::remainder::Remainder;
+use super::remainder::{Remainder, sorted};
 use crate::automaton::UnitState;
 use crate::util::bit_row;
 use crate::vocab::{Region, TokenId, TrieNode, Vocab};
@@ -71,6 +71,17 @@ pub(crate) struct Subwalk {
 }
 
 impl Subwalk {
+    /// Puts the tokens in order: by way of their row, if they are so many that it will be asked for.
+    pub(super) fn new(tokens: Vec<TokenId>, remainders: Vec<Remainder>, n_words: usize) -> Subwalk {
+        let (tokens, row) = if tokens.len() >= n_words.max(BASE_TOKENS_MIN) {
+            let row = bit_row::of(&tokens, n_words);
+            (bit_row::bits(&row).collect(), OnceLock::from(row))
+        } else {
+            (sorted(tokens), OnceLock::new())
+        };
+        Subwalk { tokens, remainders: remainders.into(), row }
+    }
+
     /// Returns how much memory it takes with its key, in bytes, and of tries that it shares its part. Tokens that are many get a row.
     pub(super) fn memory_bytes(&self, n_words: usize) -> usize {
         let row = if self.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };

@@ -6,14 +6,14 @@
 //! the unit again at that node takes the subwalk, and walks on only at its remainders.
 
 use super::found::{BASE_TOKENS_MIN, Found, LargeSet, Subwalk, SubwalkKey};
-use super::remainder::{Remainder, ResumePoint, sorted};
+use super::remainder::{Remainder, ResumePoint};
 use super::switches::ShortCut;
 use super::walk_context::WalkContext;
 use super::walker::{Strategy, Walker};
 use crate::automaton::BELOW;
 use crate::exec::{BOTTOM, Head};
 use crate::vocab::{TrieNode, Vocab};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Fewest trie nodes below a node that make it worth to look for a subwalk; the runs of white space that begin with a carriage return have some 40.
 pub(super) const NODES_MIN: usize = 24;
@@ -80,7 +80,7 @@ impl Walker {
         self.found.n_nodes += n_nodes;
         self.found.n_walks += n_walks;
         condense(context.vocab, &mut remainders);
-        Subwalk { tokens: sorted(tokens), remainders: remainders.into(), row: OnceLock::new() }
+        Subwalk::new(tokens, remainders, context.vocab.n_mask_words())
     }
 }
 

@@ -291,17 +291,19 @@ impl Walker {
             }
             after => after,
         };
-        if ShortCut::Merged.is_on()
-            && let Some(merged) = region.merged(context.trie, byte, after)
-        {
+        let crossing = if ShortCut::Merged.is_on() { region.crossing(context.trie, byte, after) } else { None };
+        let Some(crossing) = crossing else {
+            return self.enter_all(context, region.border_after(context.trie, byte, after), head);
+        };
+        if !crossing.merged.is_empty() {
+            let merged = context.vocab.merged(&crossing.merged);
             let n_levels = self.levels.len();
             self.push_heads(&[head]);
             self.found.n_walks += 1;
             self.below(context.on(&merged), TrieNode::ROOT);
             self.levels.truncate(n_levels);
-        } else {
-            self.enter_all(context, region.border_after(context.trie, byte, after), head);
         }
+        self.enter_all(context, crossing.alone.iter().copied(), head);
     }
 
     /// Walks on with `head` at some nodes.

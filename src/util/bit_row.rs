@@ -54,6 +54,19 @@ pub(crate) fn clear_all(row: &mut [u32], bits: &[u32]) {
     bits.iter().for_each(|&bit| clear(row, bit));
 }
 
+/// Returns the bits of a row, ascending.
+pub(crate) fn bits(row: &[u32]) -> impl Iterator<Item = u32> + '_ {
+    row.iter().enumerate().flat_map(|(index, &word)| bits_of_word(index, word))
+}
+
+/// Returns the bits of one word of a row, ascending.
+#[inline]
+pub(crate) fn bits_of_word(index: usize, word: u32) -> impl Iterator<Item = u32> {
+    let next = |&left: &u32| Some(left & left.wrapping_sub(1)).filter(|&left| left != 0);
+    core::iter::successors(Some(word).filter(|&word| word != 0), next)
+        .map(move |left| 32 * index as u32 + left.trailing_zeros())
+}
+
 /// Clears the bits from `low` to `high`, both included, as far as there are so many.
 pub(crate) fn clear_range(row: &mut [u32], low: u32, high: u32) {
     let (first, last) = (low as usize / 32, high as usize / 32);
@@ -94,5 +107,6 @@ mod tests {
         clear_all(&mut row, &[0, 1, 32]);
         assert_eq!((0..65).filter(|&bit| has(&row, bit)).collect::<Vec<_>>(), [31, 64]);
         assert_eq!(place(70), (2, 1 << 6));
+        assert!(bits(&[0, 1 | 1 << 31, 0, 6]).eq([32, 63, 97, 98]) && bits(&[0]).next().is_none());
     }
 }

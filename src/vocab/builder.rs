@@ -1,9 +1,8 @@
 //! The builder of vocabularies.
 
-use super::{MergedTries, PackedStart, Regions, TokenId, TokenKind, Trie, Vocab, VocabError};
+use super::{MergedTries, PackedStart, Regions, Tables, TokenId, TokenKind, Trie, Vocab, VocabError};
 use crate::util::ByteSet;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 /// Customary names of tokens that end a text or a turn.
 const STOP_NAMES: &[&str] = &[
@@ -190,7 +189,8 @@ impl VocabBuilder {
         Ok(Vocab {
             token_bytes_max,
             unspellable_bytes: !spellable,
-            regions: Regions::new(&trie),
+            regions: Regions::new(&trie, width),
+            tables: Tables::of(&trie, &bytes, &starts, &kinds),
             trie,
             merged_tries: MergedTries::default(),
             bytes: bytes.into(),
@@ -202,11 +202,6 @@ impl VocabBuilder {
             names,
             ids_by_name: ids_by_name.into_iter().map(|(name, ids)| (name, ids.into())).collect(),
             stop_tokens: stop_tokens.into(),
-            punctuation: OnceLock::new(),
-            punctuated_tokens: OnceLock::new(),
-            longest_first: OnceLock::new(),
-            quoted_strings: OnceLock::new(),
-            any_token_row: OnceLock::new(),
         })
     }
 

@@ -53,7 +53,7 @@ pub(crate) use quoted::QuotedStrings;
 use regions::Regions;
 pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region, ascii_bytes, ascii_set};
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The offset of a token's bytes, with its kind in the two highest bits: each step needs both, and this way they share a cache line.
 #[derive(Clone, Copy)]
@@ -108,12 +108,45 @@ pub struct Vocab {
     trie: Trie,
     regions: Regions,
     merged_tries: MergedTries,
-    /// Once asked for.
-    punctuation: OnceLock<PunctuationBelow>,
-    punctuated_tokens: OnceLock<PunctuatedTokens>,
-    longest_first: OnceLock<LongestFirst>,
-    quoted_strings: OnceLock<QuotedStrings>,
-    any_token_row: OnceLock<Box<[u32]>>,
+    tables: Tables,
+}
+
+/// What masks look up about tokens. It is made with the vocabulary, so that no step waits for it.
+struct Tables {
+    /// By node of the trie: the set of the bytes below it, as [`byte_bit`]s.
+    bytes_below: Box<[u64]>,
+    punctuation: PunctuationBelow,
+    punctuated_tokens: PunctuatedTokens,
+    longest_first: LongestFirst,
+    quoted_strings: QuotedStrings,
+    /// The row of all tokens but padding.
+    any_token_row: Box<[u32]>,
+}
+
+impl Tables {
+    fn of(trie: &Trie, bytes: &[u8], starts: &[u32], kinds: &[TokenKind]) -> Tables {
+        let ranges = || (0..).zip(starts.windows(2).map(|pair| pair[0] as usize..pair[1] as usize));
+        let mut any_token_row = vec![0; bit_row::n_words(kinds.len())];
+        let tokens = (0..).zip(kinds).filter(|(_, kind)| **kind != TokenKind::Padding);
+        tokens.for_each(|(token, _)| bit_row::set(&mut any_token_row, token));
+        Tables {
+            bytes_below: trie.bytes_below(),
+            punctuation: PunctuationBelow::of(trie),
+            punctuated_tokens: PunctuatedTokens::of(tokens_with(bytes, starts, Punctuation::is_listed)),
+            longest_first: LongestFirst::of(ranges().map(|(token, range)| (token, &bytes[range]))),
+            quoted_strings: QuotedStrings::of(kinds.len(), tokens_with(bytes, starts, |byte| byte == b'"')),
+            any_token_row: any_token_row.into(),
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.bytes_below)
+            + self.punctuation.memory_bytes()
+            + self.punctuated_tokens.memory_bytes()
+            + self.longest_first.memory_bytes()
+            + self.quoted_strings.memory_bytes()
+            + size_of_val(&*self.any_token_row)
+    }
 }
 
 impl Vocab {
@@ -189,14 +222,9 @@ impl Vocab {
         self.ids_by_name.iter().map(|(name, ids)| (&**name, &**ids))
     }
 
-    /// Returns the row of all tokens but padding. The first call looks at all tokens.
+    /// Returns the row of all tokens but padding.
     pub(crate) fn any_token_row(&self) -> &[u32] {
-        self.any_token_row.get_or_init(|| {
-            let mut row = vec![0; self.n_mask_words()];
-            let tokens = (0..self.n_tokens() as TokenId).filter(|&token| self.kind(token) != TokenKind::Padding);
-            tokens.for_each(|token| bit_row::set(&mut row, token));
-            row.into()
-        })
+        &self.tables.any_token_row
     }
 
     /// Returns the ids of the tokens that a grammar means by a name: those that have it; if there are none, those with this text.
@@ -273,50 +301,53 @@ impl Vocab {
             + self.trie.memory_bytes()
             + self.regions.memory_bytes()
             + self.merged_tries.memory_bytes()
-            + self.punctuation.get().map_or(0, PunctuationBelow::memory_bytes)
-            + self.punctuated_tokens.get().map_or(0, PunctuatedTokens::memory_bytes)
-            + self.longest_first.get().map_or(0, LongestFirst::memory_bytes)
-            + self.any_token_row.get().map_or(0, |row| size_of_val(&**row))
-            + self.quoted_strings.get().map_or(0, QuotedStrings::memory_bytes)
+            + self.tables.memory_bytes()
     }
 }
 
 impl Vocab {
-    /// Returns the punctuation below each node of the trie. The first call looks at all nodes.
+    /// Returns the set of the bytes below a node of the trie, as [`byte_bit`]s.
+    pub(crate) fn bytes_below(&self, node: TrieNode) -> u64 {
+        self.tables.bytes_below[node.index()]
+    }
+
+    /// Returns the punctuation below each node of the trie.
     pub(crate) fn punctuation(&self) -> &PunctuationBelow {
-        self.punctuation.get_or_init(|| PunctuationBelow::of(&self.trie))
+        &self.tables.punctuation
     }
 
-    /// Returns the tokens that hold punctuation. The first call looks at all tokens.
+    /// Returns the tokens that hold punctuation.
     pub(crate) fn punctuated_tokens(&self) -> &PunctuatedTokens {
-        self.punctuated_tokens.get_or_init(|| PunctuatedTokens::of(self.tokens_with(Punctuation::is_listed)))
+        &self.tables.punctuated_tokens
     }
 
-    /// Returns the text tokens, longest first. The first call looks at all tokens.
+    /// Returns the text tokens, longest first.
     pub(crate) fn longest_first(&self) -> &LongestFirst {
-        let tokens = || (0..self.n_tokens()).map(|token| (token as TokenId, self.bytes(token as TokenId)));
-        self.longest_first.get_or_init(|| LongestFirst::of(tokens()))
+        &self.tables.longest_first
     }
 
-    /// Returns the tokens that hold quoted strings. The first call looks at all tokens.
+    /// Returns the tokens that hold quoted strings.
     pub(crate) fn quoted_strings(&self) -> &QuotedStrings {
-        let tokens = || self.tokens_with(|byte| byte == b'"');
-        self.quoted_strings.get_or_init(|| QuotedStrings::of(self.n_tokens(), tokens()))
+        &self.tables.quoted_strings
     }
+}
 
-    /// Returns the tokens that have one of some bytes, in the order of their numbers, each with all of its bytes.
-    fn tokens_with(&self, is_wanted: impl Fn(u8) -> bool) -> impl Iterator<Item = (TokenId, &[u8])> {
-        // Most tokens are left by one comparison with the place of the next such byte.
-        let mut next = position_from(&self.bytes, 0, &is_wanted);
-        let ranges = self.starts.windows(2).map(|pair| pair[0].offset()..pair[1].offset());
-        (0..).zip(ranges).filter_map(move |(token, range)| {
-            let has_one = next < range.end;
-            if has_one {
-                next = position_from(&self.bytes, range.end, &is_wanted);
-            }
-            has_one.then(|| (token, &self.bytes[range]))
-        })
-    }
+/// Returns the tokens that have one of some bytes, in the order of their numbers, each with all of its bytes.
+fn tokens_with<'a>(
+    bytes: &'a [u8],
+    starts: &[u32],
+    is_wanted: impl Fn(u8) -> bool,
+) -> impl Iterator<Item = (TokenId, &'a [u8])> {
+    // Most tokens are left by one comparison with the place of the next such byte.
+    let mut next = position_from(bytes, 0, &is_wanted);
+    let ranges = starts.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
+    (0..).zip(ranges).filter_map(move |(token, range)| {
+        let has_one = next < range.end;
+        if has_one {
+            next = position_from(bytes, range.end, &is_wanted);
+        }
+        has_one.then(|| (token, &bytes[range]))
+    })
 }
 
 /// Returns where the first byte of some kind stands from a place on, or the end of all bytes.
@@ -335,7 +366,7 @@ fn position_from(bytes: &[u8], start: usize, is_wanted: impl Fn(u8) -> bool) -> 
 impl Region {
     /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones.
     pub fn tokens_up_to(&self, vocab: &Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
-        self.tokens_by_length(&vocab.trie, vocab.regions.n_chars(&vocab.trie, vocab.n_tokens()), n_max)
+        self.tokens_by_length(&vocab.trie, vocab.regions.n_chars(), n_max)
     }
 }
 
@@ -364,9 +395,14 @@ mod tests {
                 (0..1 + rng.below(70)).map(|_| letters[rng.below(4)]).collect()
             };
             let tokens: Vec<Vec<u8>> = (0..1 + rng.below(40)).map(|_| token(&mut rng)).collect();
-            let vocab = Vocab::from_tokens(&tokens).unwrap();
+            let ends = tokens.iter().scan(0, |end, token| {
+                *end += token.len() as u32;
+                Some(*end)
+            });
+            let starts: Vec<u32> = core::iter::once(0).chain(ends).collect();
+            let bytes = tokens.concat();
             let is_wanted = |byte: u8| matches!(byte, b',' | b'"');
-            let found: Vec<(TokenId, &[u8])> = vocab.tokens_with(is_wanted).collect();
+            let found: Vec<(TokenId, &[u8])> = tokens_with(&bytes, &starts, is_wanted).collect();
             let all = (0..).zip(tokens.iter().map(Vec::as_slice));
             let wanted = all.filter(|(_, token)| token.iter().any(|&byte| is_wanted(byte)));
             assert_eq!(found, wanted.collect::<Vec<_>>(), "{tokens:?}");

@@ -12,7 +12,8 @@
 //!   can end after any character, its caller continues at the interior and border nodes whose byte *it* reads.
 //!
 //! Most border nodes of one byte have similar subtrees: nothing, or what programs write after a quote. So the subtrees below one byte are
-//! merged into one small trie ([`Region::merged`]), in which a state walks 50 nodes instead of 5,000.
+//! merged into one small trie ([`Crossing`]), in which a state walks 50 nodes instead of 5,000. A large subtree has little in
+//! common with the others, so it is walked by itself.
 //!
 //! A set consists of some ASCII characters and either none or all of the other characters, or all but U+2028 and U+2029. The trie is walked
 //! for loops over any other set.
@@ -29,7 +30,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Fewest border nodes that are worth a merged trie.
 const MERGED_NODES_MIN: usize = 8;
-/// Most tokens at and below border nodes that are put into one merged trie.
+/// Most tokens at and below a border node that is put into a merged trie.
+const TOKENS_BELOW_MAX: usize = 1 << 9;
+/// Most tokens of a merged trie.
 const MERGED_TOKENS_MAX: usize = 1 << 14;
 
 /// Most memory of the cached regions of a vocabulary, in bytes. When it is used up, the cache is cleared.
@@ -154,15 +157,27 @@ pub(crate) struct Region {
     broken: OnceLock<Box<[TrieNode]>>,
     n_chars_max: OnceLock<usize>,
     n_beyond: usize,
-    merged: Mutex<Vec<Merged>>,
+    crossings: Mutex<Vec<((u8, CharCount), Arc<Crossing>)>>,
 }
 
-/// The subtrees of border nodes, merged; `None` if they have too many tokens.
+/// The border nodes of one byte that meet a condition on the number of characters before them.
 #[derive(Debug)]
-struct Merged {
-    byte: u8,
-    after: CharCount,
-    trie: Option<Arc<Trie>>,
+pub(crate) struct Crossing {
+    /// Those to be walked one by one.
+    pub alone: Box<[TrieNode]>,
+    /// Those to be walked at once, in the trie that they make [merged](Trie::merged); none if they would be few, or have very many tokens.
+    pub merged: Box<[TrieNode]>,
+}
+
+impl Crossing {
+    fn of(trie: &Trie, nodes: impl Iterator<Item = TrieNode>) -> Crossing {
+        let n_tokens = |&node: &TrieNode| trie.subtree_tokens(node).len();
+        let (mut alone, mut merged): (Vec<_>, Vec<_>) = nodes.partition(|node| n_tokens(node) > TOKENS_BELOW_MAX);
+        if merged.len() < MERGED_NODES_MIN || merged.iter().map(n_tokens).sum::<usize>() > MERGED_TOKENS_MAX {
+            alone.append(&mut merged);
+        }
+        Crossing { alone: alone.into(), merged: merged.into() }
+    }
 }
 
 /// A condition on the number of characters between a region's node and a node of its border or interior.
@@ -228,7 +243,7 @@ impl Region {
             broken: OnceLock::new(),
             n_chars_max: OnceLock::new(),
             n_beyond,
-            merged: Mutex::default(),
+            crossings: Mutex::default(),
         }
     }
 
@@ -301,21 +316,19 @@ impl Region {
         self.border.get(byte)
     }
 
-    /// Returns the trie of what tokens spell from a border byte on; `None` if few border nodes have that byte or very many tokens lie at and
-    /// below them.
-    pub fn merged(&self, trie: &Trie, byte: u8, after: CharCount) -> Option<Arc<Trie>> {
+    /// Returns the border nodes of `byte` that meet a condition on the number of characters before them, as they are best walked; `None` if that is one
+    /// by one because they are few.
+    pub fn crossing(&self, trie: &Trie, byte: u8, after: CharCount) -> Option<Arc<Crossing>> {
         if self.border(byte).len() < MERGED_NODES_MIN {
             return None;
         }
-        let mut cache = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(merged) = cache.iter().find(|merged| merged.byte == byte && merged.after == after) {
-            return merged.trie.clone();
+        let mut crossings = self.crossings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, crossing)) = crossings.iter().find(|(key, _)| *key == (byte, after)) {
+            return Some(Arc::clone(crossing));
         }
-        let nodes: Vec<TrieNode> = self.border_after(trie, byte, after).collect();
-        let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
-        let merged = (n_tokens <= MERGED_TOKENS_MAX).then(|| Arc::new(trie.merged(&nodes)));
-        cache.push(Merged { byte, after, trie: merged.clone() });
-        merged
+        let crossing = Arc::new(Crossing::of(trie, self.border_after(trie, byte, after)));
+        crossings.push(((byte, after), Arc::clone(&crossing)));
+        Some(crossing)
     }
 
     /// Returns the border nodes of `byte` that meet a condition on the number of characters before them.
@@ -348,9 +361,12 @@ impl Region {
         let interior = self.interior.get().map_or(0, |interior| interior.nodes.len() + interior.starts.len());
         let n_ids = self.tokens.len() + self.border.nodes.len() + self.border.starts.len() + by_length + row + interior;
         let n_ids = n_ids + self.broken.get().map_or(0, |broken| broken.len());
-        let merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
-        let tries: usize = merged.iter().flat_map(|merged| &merged.trie).map(|trie| trie.memory_bytes()).sum();
-        size_of::<Region>() + n_ids * size_of::<u32>() + tries
+        let crossings = self.crossings.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_crossing = |crossing: &Crossing| {
+            size_of::<((u8, CharCount), Crossing)>() + size_of_val(&*crossing.alone) + size_of_val(&*crossing.merged)
+        };
+        let of_crossings: usize = crossings.iter().map(|(_, crossing)| of_crossing(crossing)).sum();
+        size_of::<Region>() + n_ids * size_of::<u32>() + of_crossings
     }
 }
 
@@ -385,7 +401,7 @@ pub(super) struct Regions {
     /// Of all nodes.
     marks: Marks,
     /// By token: the number of characters that begin in it.
-    n_chars: OnceLock<Box<[u16]>>,
+    n_chars: Box<[u16]>,
     cache: Mutex<RegionCache>,
 }
 
@@ -449,8 +465,12 @@ impl RegionCache {
 }
 
 impl Regions {
-    pub fn new(trie: &Trie) -> Regions {
-        Regions { marks: Marks::below(trie, TrieNode::ROOT), n_chars: OnceLock::new(), cache: Mutex::default() }
+    pub fn new(trie: &Trie, n_tokens: usize) -> Regions {
+        let mut n_chars = vec![0; n_tokens];
+        for node in trie.preorder(TrieNode::ROOT) {
+            trie.tokens(node).iter().for_each(|&token| n_chars[token as usize] = trie.n_chars(node));
+        }
+        Regions { marks: Marks::below(trie, TrieNode::ROOT), n_chars: n_chars.into(), cache: Mutex::default() }
     }
 
     pub fn get(&self, trie: &Trie, alphabet: Alphabet, from: TrieNode) -> Arc<Region> {
@@ -472,14 +492,8 @@ impl Regions {
     }
 
     /// Returns by token the number of characters that begin in it.
-    pub fn n_chars(&self, trie: &Trie, n_tokens: usize) -> &[u16] {
-        self.n_chars.get_or_init(|| {
-            let mut n_chars = vec![0; n_tokens];
-            for node in trie.preorder(TrieNode::ROOT) {
-                trie.tokens(node).iter().for_each(|&token| n_chars[token as usize] = trie.n_chars(node));
-            }
-            n_chars.into()
-        })
+    pub fn n_chars(&self) -> &[u16] {
+        &self.n_chars
     }
 
     /// Forgets all regions.
@@ -488,9 +502,8 @@ impl Regions {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        let n_chars = self.n_chars.get().map_or(0, |n_chars| size_of_val(&**n_chars));
         self.marks.memory_bytes()
-            + n_chars
+            + size_of_val(&*self.n_chars)
             + self.lock().entries.iter().map(|entry| entry.region.memory_bytes()).sum::<usize>()
     }
 

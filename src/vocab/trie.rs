@@ -24,7 +24,6 @@
 
 use super::TokenId;
 use crate::util::index_type;
-use std::sync::OnceLock;
 
 index_type!(
     /// Names a node of a [`Trie`]: its index in preorder. Functions of a trie panic if it has no such node.
@@ -55,8 +54,6 @@ pub struct Trie {
     wide: Box<[(TrieNode, u32)]>,
     /// The children of those nodes with their bytes.
     wide_children: Box<[(u8, TrieNode)]>,
-    /// By node, computed on demand: the set of the bytes below it, as [`byte_bit`]s.
-    bytes_below: OnceLock<Box<[u64]>>,
 }
 
 /// Returns the bit of a byte in a 64-bit approximation of byte sets: letters, digits and the space have one each, all others share one.
@@ -150,7 +147,6 @@ impl Trie {
             root_children,
             wide: Box::new([]),
             wide_children: Box::new([]),
-            bytes_below: OnceLock::new(),
         };
         trie.measure();
         trie.list_children();
@@ -171,21 +167,18 @@ impl Trie {
         }
     }
 
-    /// Returns the set of the bytes below a node, as [`byte_bit`]s. The first call visits all nodes.
-    pub(crate) fn bytes_below(&self, node: TrieNode) -> u64 {
-        let kinds = self.bytes_below.get_or_init(|| {
-            let depth_max = self.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
-            // Backwards, so that children come before their parents. By depth: the bytes met since the last parent.
-            let mut open = vec![0; usize::from(depth_max) + 2];
-            let mut kinds = vec![0; self.nodes.len()];
-            for (kinds, node) in kinds.iter_mut().zip(&self.nodes).rev() {
-                let depth = usize::from(node.depth);
-                *kinds = core::mem::take(&mut open[depth + 1]);
-                open[depth] |= *kinds | byte_bit(node.byte);
-            }
-            kinds.into()
-        });
-        kinds[node.index()]
+    /// Returns by node the set of the bytes below it, as [`byte_bit`]s.
+    pub(super) fn bytes_below(&self) -> Box<[u64]> {
+        let depth_max = self.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
+        // Backwards, so that children come before their parents. By depth: the bytes met since the last parent.
+        let mut open = vec![0; usize::from(depth_max) + 2];
+        let mut kinds = vec![0; self.nodes.len()];
+        for (kinds, node) in kinds.iter_mut().zip(&self.nodes).rev() {
+            let depth = usize::from(node.depth);
+            *kinds = core::mem::take(&mut open[depth + 1]);
+            open[depth] |= *kinds | byte_bit(node.byte);
+        }
+        kinds.into()
     }
 
     /// Lists the children of the nodes that have many.
@@ -430,7 +423,7 @@ mod tests {
     fn bytes_below_are_those_of_the_whole_subtree() {
         let vocab = Vocab::from_tokens(["ab", "a Z", "a\"", "b9", "b"]).unwrap();
         let trie = vocab.trie();
-        let kinds = |text: &str| trie.bytes_below(trie.find(text.as_bytes()).unwrap());
+        let kinds = |text: &str| vocab.bytes_below(trie.find(text.as_bytes()).unwrap());
         let of = |text: &str| text.bytes().fold(0, |kinds, byte| kinds | byte_bit(byte));
         assert_eq!(["", "a", "a ", "ab", "b"].map(kinds), ["ab Z\"9", "b Z\"", "Z", "", "9"].map(of));
     }
