@@ -157,8 +157,11 @@ pub(crate) struct Region {
     broken: OnceLock<Box<[TrieNode]>>,
     n_chars_max: OnceLock<usize>,
     n_beyond: usize,
-    crossings: Mutex<Vec<((u8, CharCount), Arc<Crossing>)>>,
+    crossings: Mutex<Vec<(CrossingKey, Arc<Crossing>)>>,
 }
+
+/// A byte, and the condition on the number of characters before it.
+type CrossingKey = (u8, CharCount);
 
 /// The border nodes of one byte that meet a condition on the number of characters before them.
 #[derive(Debug)]
@@ -363,7 +366,7 @@ impl Region {
         let n_ids = n_ids + self.broken.get().map_or(0, |broken| broken.len());
         let crossings = self.crossings.lock().unwrap_or_else(PoisonError::into_inner);
         let of_crossing = |crossing: &Crossing| {
-            size_of::<((u8, CharCount), Crossing)>() + size_of_val(&*crossing.alone) + size_of_val(&*crossing.merged)
+            size_of::<(CrossingKey, Crossing)>() + size_of_val(&*crossing.alone) + size_of_val(&*crossing.merged)
         };
         let of_crossings: usize = crossings.iter().map(|(_, crossing)| of_crossing(crossing)).sum();
         size_of::<Region>() + n_ids * size_of::<u32>() + of_crossings
