@@ -1,6 +1,6 @@
 //! The builder of vocabularies.
 
-use super::{MergedTries, PackedStart, Regions, Tables, TokenId, TokenKind, Trie, Vocab, VocabError};
+use super::{MergedTries, PackedStart, Regions, TokenId, TokenKind, TokenTables, Trie, Vocab, VocabError};
 use crate::util::ByteSet;
 use std::collections::BTreeMap;
 
@@ -190,7 +190,7 @@ impl VocabBuilder {
             token_bytes_max,
             unspellable_bytes: !spellable,
             regions: Regions::new(&trie, width),
-            tables: Tables::of(&trie, &bytes, &starts, &kinds),
+            tables: TokenTables::of(&trie, &bytes, &starts, &kinds),
             trie,
             merged_tries: MergedTries::default(),
             bytes: bytes.into(),

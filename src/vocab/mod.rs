@@ -29,6 +29,7 @@ mod merged_tries;
 mod punctuation;
 mod quoted;
 mod regions;
+mod tables;
 #[cfg(feature = "tiktoken")]
 pub mod tiktoken;
 mod token;
@@ -54,6 +55,7 @@ use regions::Regions;
 pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region, ascii_bytes, ascii_set};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tables::TokenTables;
 
 /// The offset of a token's bytes, with its kind in the two highest bits: each step needs both, and this way they share a cache line.
 #[derive(Clone, Copy)]
@@ -108,45 +110,7 @@ pub struct Vocab {
     trie: Trie,
     regions: Regions,
     merged_tries: MergedTries,
-    tables: Tables,
-}
-
-/// What masks look up about tokens. It is made with the vocabulary, so that no step waits for it.
-struct Tables {
-    /// By node of the trie: the set of the bytes below it, as [`byte_bit`]s.
-    bytes_below: Box<[u64]>,
-    punctuation: PunctuationBelow,
-    punctuated_tokens: PunctuatedTokens,
-    longest_first: LongestFirst,
-    quoted_strings: QuotedStrings,
-    /// The row of all tokens but padding.
-    any_token_row: Box<[u32]>,
-}
-
-impl Tables {
-    fn of(trie: &Trie, bytes: &[u8], starts: &[u32], kinds: &[TokenKind]) -> Tables {
-        let ranges = || (0..).zip(starts.windows(2).map(|pair| pair[0] as usize..pair[1] as usize));
-        let mut any_token_row = vec![0; bit_row::n_words(kinds.len())];
-        let tokens = (0..).zip(kinds).filter(|(_, kind)| **kind != TokenKind::Padding);
-        tokens.for_each(|(token, _)| bit_row::set(&mut any_token_row, token));
-        Tables {
-            bytes_below: trie.bytes_below(),
-            punctuation: PunctuationBelow::of(trie),
-            punctuated_tokens: PunctuatedTokens::of(tokens_with(bytes, starts, Punctuation::is_listed)),
-            longest_first: LongestFirst::of(ranges().map(|(token, range)| (token, &bytes[range]))),
-            quoted_strings: QuotedStrings::of(kinds.len(), tokens_with(bytes, starts, |byte| byte == b'"')),
-            any_token_row: any_token_row.into(),
-        }
-    }
-
-    fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.bytes_below)
-            + self.punctuation.memory_bytes()
-            + self.punctuated_tokens.memory_bytes()
-            + self.longest_first.memory_bytes()
-            + self.quoted_strings.memory_bytes()
-            + size_of_val(&*self.any_token_row)
-    }
+    tables: TokenTables,
 }
 
 impl Vocab {
@@ -332,37 +296,6 @@ impl Vocab {
     }
 }
 
-/// Returns the tokens that have one of some bytes, in the order of their numbers, each with all of its bytes.
-fn tokens_with<'a>(
-    bytes: &'a [u8],
-    starts: &[u32],
-    is_wanted: impl Fn(u8) -> bool,
-) -> impl Iterator<Item = (TokenId, &'a [u8])> {
-    // Most tokens are left by one comparison with the place of the next such byte.
-    let mut next = position_from(bytes, 0, &is_wanted);
-    let ranges = starts.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
-    (0..).zip(ranges).filter_map(move |(token, range)| {
-        let has_one = next < range.end;
-        if has_one {
-            next = position_from(bytes, range.end, &is_wanted);
-        }
-        has_one.then(|| (token, &bytes[range]))
-    })
-}
-
-/// Returns where the first byte of some kind stands from a place on, or the end of all bytes.
-fn position_from(bytes: &[u8], start: usize, is_wanted: impl Fn(u8) -> bool) -> usize {
-    // Compared all at once.
-    const AT_ONCE: usize = 64;
-    let mut at = start;
-    while let Some(chunk) = bytes[at..].first_chunk::<AT_ONCE>()
-        && !chunk.iter().fold(false, |is_found, &byte| is_found | is_wanted(byte))
-    {
-        at += AT_ONCE;
-    }
-    bytes[at..].iter().position(|&byte| is_wanted(byte)).map_or(bytes.len(), |n_before| at + n_before)
-}
-
 impl Region {
     /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones.
     pub fn tokens_up_to(&self, vocab: &Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
@@ -378,34 +311,5 @@ impl fmt::Debug for Vocab {
             .field("n_names", &self.names.len())
             .field("stop_tokens", &self.stop_tokens)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::Rng;
-
-    #[test]
-    fn tokens_with_a_byte_are_those_that_contain_it() {
-        let mut rng = Rng::new(3);
-        for _ in 0..100 {
-            let token = |rng: &mut Rng| -> Vec<u8> {
-                let letters = if rng.below(3) == 0 { b"a,b\"" } else { b"abcd" };
-                (0..1 + rng.below(70)).map(|_| letters[rng.below(4)]).collect()
-            };
-            let tokens: Vec<Vec<u8>> = (0..1 + rng.below(40)).map(|_| token(&mut rng)).collect();
-            let ends = tokens.iter().scan(0, |end, token| {
-                *end += token.len() as u32;
-                Some(*end)
-            });
-            let starts: Vec<u32> = core::iter::once(0).chain(ends).collect();
-            let bytes = tokens.concat();
-            let is_wanted = |byte: u8| matches!(byte, b',' | b'"');
-            let found: Vec<(TokenId, &[u8])> = tokens_with(&bytes, &starts, is_wanted).collect();
-            let all = (0..).zip(tokens.iter().map(Vec::as_slice));
-            let wanted = all.filter(|(_, token)| token.iter().any(|&byte| is_wanted(byte)));
-            assert_eq!(found, wanted.collect::<Vec<_>>(), "{tokens:?}");
-        }
     }
 }
