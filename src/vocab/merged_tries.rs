@@ -1,7 +1,7 @@
 //! Tries that lie over one another ([`Trie::merged`]), found again by their nodes.
 //!
-//! What is merged is what may follow where a unit ends: behind the closing quote of a string, say, of any string of any schema. In some 8,000 schemas a hundred lists of nodes
-//! come up fifteen thousand times.
+//! What is merged is what may follow where a unit ends or a loop over characters is left: behind the closing quote of a string, say, of any string of any schema. In some 8,000
+//! schemas some four hundred lists of nodes come up, most of them again and again.
 
 use super::trie::{Trie, TrieNode};
 use crate::util::BoundedMap;

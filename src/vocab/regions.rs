@@ -35,7 +35,7 @@ const TOKENS_BELOW_MAX: usize = 1 << 9;
 /// Most tokens of a merged trie.
 const MERGED_TOKENS_MAX: usize = 1 << 14;
 
-/// Most memory of the cached regions of a vocabulary, in bytes. When it is used up, the cache is cleared.
+/// Most memory of the cached regions of a vocabulary, in bytes. When it is used up, some are forgotten.
 const REGION_BYTES_MAX: usize = 64 << 20;
 
 /// A set of characters: some of ASCII, and none or nearly all of the rest.
