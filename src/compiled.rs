@@ -35,7 +35,7 @@ pub struct CompiledGrammar {
 pub(crate) enum Origin {
     /// A grammar, as written, with the schemas among its operands.
     Grammar {
-        written: Grammar,
+        written: Arc<Grammar>,
         schemas: Vec<(SchemaOperand, CompiledGrammar)>,
         /// The grammar with its schemas as grammars, made on demand.
         expanded: OnceLock<Expanded>,
@@ -58,7 +58,7 @@ pub(crate) struct Expanded {
 
 impl Origin {
     /// Returns the origin of a grammar with the schemas among its operands.
-    pub fn grammar(written: Grammar, schemas: Vec<(SchemaOperand, CompiledGrammar)>) -> Self {
+    pub fn grammar(written: Arc<Grammar>, schemas: Vec<(SchemaOperand, CompiledGrammar)>) -> Self {
         Origin::Grammar { written, schemas, expanded: OnceLock::new() }
     }
 }

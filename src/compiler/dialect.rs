@@ -40,7 +40,7 @@ impl GrammarCompiler {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
                 let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
                 let parsed = lark::parse_within::<CompileError>(text, &[], limits, spend)?;
-                self.build(parsed.grammar, parsed.warnings, &budget, options)
+                self.build(parsed.grammar.into(), parsed.warnings, &budget, options)
             },
         )
     }

@@ -216,7 +216,7 @@ impl GrammarCompiler {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
                 let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
                 let parsed = ebnf::parse_within::<CompileError>(text, root, &[], limits, spend)?;
-                self.build(parsed.grammar, parsed.warnings, &budget, options)
+                self.build(parsed.grammar.into(), parsed.warnings, &budget, options)
             },
         )
     }
@@ -258,7 +258,7 @@ impl GrammarCompiler {
             || {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
                 let grammar = validate::read_regex(pattern, regex_options, &self.shared.limits, &budget)?;
-                self.build(grammar, Vec::new(), &budget, options)
+                self.build(grammar.into(), Vec::new(), &budget, options)
             },
         )
     }
@@ -338,7 +338,7 @@ impl GrammarCompiler {
         self.shared.grammars.get_or_compile(key, options, || {
             let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
             let tag = validate::read_tag(text, tag_options, &self.shared.limits, &budget)?;
-            let built = self.build(tag.grammar().clone(), tag.warnings().to_vec(), &budget, options);
+            let built = self.build(tag.shared_grammar(), tag.warnings().to_vec(), &budget, options);
             built.map_err(|error| in_tag(error, &tag))
         })
     }
@@ -399,12 +399,12 @@ impl GrammarCompiler {
     /// If the grammar can't be built, the deadline passes or the flag is set.
     pub fn compile_with(&self, grammar: &Grammar, options: &CompileOptions) -> Result<CompiledGrammar, CompileError> {
         let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
-        self.build(grammar.clone(), Vec::new(), &budget, options)
+        self.build(grammar.clone().into(), Vec::new(), &budget, options)
     }
 
     fn build(
         &self,
-        grammar: Grammar,
+        grammar: Arc<Grammar>,
         mut warnings: Vec<Warning>,
         budget: &CompileBudget,
         options: &CompileOptions,

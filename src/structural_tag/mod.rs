@@ -68,12 +68,13 @@ use crate::json_schema::{Json, SchemaError, Value, ValueId};
 use crate::limits::Limits;
 use crate::pass::BuildError;
 use crate::util::Span;
+use std::sync::Arc;
 use steps::Steps;
 
 /// A structural tag that was read: its grammar, and where its schemas are in the document.
 #[derive(Clone, Debug)]
 pub struct StructuralTag {
-    grammar: Grammar,
+    grammar: Arc<Grammar>,
     warnings: Vec<Warning>,
     json: Json,
 }
@@ -109,13 +110,18 @@ impl StructuralTag {
         let steps = Steps::new(go_on);
         let json = Json::parse_within(text, limits, go_on).map_err(|error| TagError::json(&error))?;
         let model = read::read(&json, options, limits, steps)?;
-        let grammar = lower::lower(&json, &model, limits, steps)?;
+        let grammar = lower::lower(&json, &model, limits, steps)?.into();
         Ok(StructuralTag { grammar, warnings: model.warnings, json })
     }
 
     /// Returns the grammar. Spans of it are those of the JSON text.
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
+    }
+
+    /// Returns the grammar, to be kept.
+    pub(crate) fn shared_grammar(&self) -> Arc<Grammar> {
+        Arc::clone(&self.grammar)
     }
 
     /// Returns probable mistakes, with the [pointers](Warning::pointer) of their places: fields that nothing reads, since they are misspelt, and mistakes in the grammars of the
