@@ -264,15 +264,15 @@ impl ConfigurationWalk {
         row: &mut [u32],
     ) -> Result<(), Stop> {
         let WalkContext { program, vocab, .. } = context;
-        let (sure, longer) = region.tokens_up_to(vocab, lookahead.n_chars);
-        if longer.is_empty() && sure.len() >= ROW_TOKENS_MIN {
+        let longer = region.tokens_beyond(vocab, lookahead.n_chars);
+        if longer.is_empty() && region.n_tokens() >= ROW_TOKENS_MIN {
             let base = region.row(row.len());
             row.iter_mut().zip(&**base).for_each(|(word, bits)| *word |= bits);
             return Ok(());
         }
-        bit_row::set_all(row, sure);
+        bit_row::set_all(row, region.tokens_up_to(vocab, lookahead.n_chars));
         let depth = usize::from(vocab.trie().depth(region.from()));
-        for &token in longer {
+        for &token in &*longer {
             if self.run(program, config, &vocab.bytes(token)[depth..])? != ConfigId::DEAD {
                 bit_row::set(row, token as TokenId);
             }

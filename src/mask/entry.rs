@@ -40,11 +40,15 @@ impl MaskEntry {
 
     /// Returns the mask of a region's tokens but those in which more than `n_max` characters begin; the row is the region's own where it can be.
     pub fn of_region_up_to(region: &Region, vocab: &Vocab, n_max: usize, n_words: usize) -> Self {
-        match region.tokens_up_to(vocab, n_max) {
-            (tokens, _) if tokens.len() <= sparse_max(n_words) => MaskEntry::new(tokens.to_vec(), n_words),
-            (_, []) => MaskEntry::Dense(Arc::clone(region.row(n_words))),
-            (_, longer) => MaskEntry::Dense(filled(region.row(n_words), |row| bit_row::clear_all(row, longer))),
+        let beyond = region.tokens_beyond(vocab, n_max);
+        if region.n_tokens() - beyond.len() <= sparse_max(n_words) {
+            return MaskEntry::new(region.tokens_up_to(vocab, n_max).to_vec(), n_words);
         }
+        let row = region.row(n_words);
+        MaskEntry::Dense(match &*beyond {
+            [] => Arc::clone(row),
+            beyond => filled(row, |row| bit_row::clear_all(row, beyond)),
+        })
     }
 
     /// Returns this mask without the tokens `clear` and with the tokens `set`, which may be among them.

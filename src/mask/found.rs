@@ -38,7 +38,7 @@ pub(crate) enum LargeSet {
 impl LargeSet {
     pub fn tokens<'a>(&'a self, vocab: &Vocab) -> &'a [TokenId] {
         match self {
-            LargeSet::Region(region, n_max) => region.tokens_up_to(vocab, *n_max).0,
+            LargeSet::Region(region, n_max) => region.tokens_up_to(vocab, *n_max),
             LargeSet::Subwalk(subwalk) => &subwalk.tokens,
         }
     }

@@ -212,7 +212,7 @@ impl Walker {
         let can_end = |after: &CountedHead| can_end(program, after.head);
         let Some(first) = heads[1..].iter().position(can_end) else { return };
         let is_anywhere =
-            first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_chars_max(trie) <= n_max;
+            first == 0 && region.tokens_beyond(vocab, n_max).is_empty() && region.n_chars_max(trie) <= n_max;
         let after = if is_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16 + 1, n_max as u16) };
         self.leave_after(context, region, head, after);
     }
@@ -232,7 +232,7 @@ impl Walker {
             return self.found.cleared.append(&mut refused);
         }
         refused.sort_unstable();
-        let tokens = region.tokens_up_to(context.vocab, usize::MAX).0;
+        let tokens = region.tokens_up_to(context.vocab, usize::MAX);
         let is_allowed = |id: &TokenId| refused.binary_search(id).is_err();
         self.found.tokens.extend(tokens.iter().copied().filter(is_allowed));
     }
@@ -246,7 +246,7 @@ impl Walker {
         {
             // It is there already.
         } else {
-            let tokens = region.tokens_up_to(context.vocab, n_max).0;
+            let tokens = region.tokens_up_to(context.vocab, n_max);
             self.stacks.work.spend((tokens.len() / TOKENS_PER_WORK) as u64);
             self.found.tokens.extend_from_slice(tokens);
         }

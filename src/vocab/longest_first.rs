@@ -37,6 +37,11 @@ impl LongestFirst {
         self.n_longer.get(len).map_or(0, |&n| n as usize)
     }
 
+    /// Returns the tokens of more than so many bytes, longest first.
+    pub fn longer(&self, len: usize) -> &[TokenId] {
+        &self.tokens[..self.n_longer(len)]
+    }
+
     /// Adds to `found` tokens of more than so many bytes that have bytes of all kinds of some of these sets, longest first, until they are more than `found_max`.
     pub fn add_with_kinds(&self, len: usize, sets: &[u64], found_max: usize, found: &mut Vec<TokenId>) {
         // So many that a look at all of them costs little more than at one.

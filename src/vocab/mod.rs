@@ -51,8 +51,9 @@ use merged_tries::MergedTries;
 pub(crate) use punctuation::Punctuation;
 use punctuation::{PunctuatedTokens, PunctuationBelow};
 pub(crate) use quoted::QuotedStrings;
-use regions::Regions;
 pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region, ascii_bytes, ascii_set};
+use regions::{Lengths, Regions};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tables::TokenTables;
@@ -290,6 +291,10 @@ impl Vocab {
         &self.tables.longest_first
     }
 
+    fn lengths(&self) -> Lengths<'_> {
+        Lengths { trie: &self.trie, n_chars: self.regions.n_chars(), longest_first: &self.tables.longest_first }
+    }
+
     /// Returns the tokens that hold quoted strings.
     pub(crate) fn quoted_strings(&self) -> &QuotedStrings {
         &self.tables.quoted_strings
@@ -297,9 +302,14 @@ impl Vocab {
 }
 
 impl Region {
-    /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones.
-    pub fn tokens_up_to(&self, vocab: &Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
-        self.tokens_by_length(&vocab.trie, vocab.regions.n_chars(), n_max)
+    /// Returns the tokens in which at most `n_max` characters begin.
+    pub fn tokens_up_to(&self, vocab: &Vocab, n_max: usize) -> &[TokenId] {
+        self.of_length_up_to(vocab.lengths(), n_max)
+    }
+
+    /// Returns the tokens in which more characters begin.
+    pub fn tokens_beyond(&self, vocab: &Vocab, n_max: usize) -> Cow<'_, [TokenId]> {
+        self.of_length_beyond(vocab.lengths(), n_max)
     }
 }
 

@@ -21,11 +21,13 @@
 //! Cost: reading a byte per trie node (of its [`marks`](super::marks), which are made with the vocabulary) when a region is first needed, and copying its tokens; then a hash
 //! lookup. The vocabulary caches as many regions as fit in [`REGION_BYTES_MAX`].
 
+use super::longest_first::LongestFirst;
 use super::marks::{Mark, Marks};
 use super::token::TokenId;
 use super::trie::{Trie, TrieNode};
 use crate::util::{ByteSet, Utf8State, bit_row};
 use ahash::AHashMap;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Fewest border nodes that are worth a merged trie.
@@ -34,6 +36,9 @@ const MERGED_NODES_MIN: usize = 8;
 const TOKENS_BELOW_MAX: usize = 1 << 9;
 /// Most tokens of a merged trie.
 const MERGED_TOKENS_MAX: usize = 1 << 14;
+
+/// Most tokens that are looked at one by one for those with too many characters.
+const LONGER_MAX: usize = 1 << 12;
 
 /// Most memory of the cached regions of a vocabulary, in bytes. When it is used up, some are forgotten.
 const REGION_BYTES_MAX: usize = 64 << 20;
@@ -215,12 +220,29 @@ impl CharCount {
     }
 }
 
+/// How long the tokens of the vocabulary are.
+#[derive(Clone, Copy)]
+pub(super) struct Lengths<'v> {
+    pub trie: &'v Trie,
+    /// By token: the number of characters that begin in it.
+    pub n_chars: &'v [u16],
+    pub longest_first: &'v LongestFirst,
+}
+
 /// The tokens of a region by the number of characters that begin in them, below the region's node.
 #[derive(Debug)]
 struct TokensByLength {
     tokens: Box<[TokenId]>,
     /// By number of characters: where the tokens with more characters begin.
     ends: Box<[u32]>,
+}
+
+impl TokensByLength {
+    /// Returns the tokens with at most so many characters, and the others.
+    fn split(&self, n_max: usize) -> (&[TokenId], &[TokenId]) {
+        let end = self.ends.get(n_max).map_or(self.tokens.len(), |&end| end as usize);
+        self.tokens.split_at(end)
+    }
 }
 
 impl Region {
@@ -288,15 +310,43 @@ impl Region {
         self.row.get_or_init(|| bit_row::of(&self.tokens, n_words))
     }
 
-    /// Returns the tokens in which at most `n_max` characters begin below the region's node, and the remaining ones. `n_chars` has by token the number of its characters.
-    pub(super) fn tokens_by_length(&self, trie: &Trie, n_chars: &[u16], n_max: usize) -> (&[TokenId], &[TokenId]) {
-        if n_max == usize::MAX {
-            return (&self.tokens, &[]);
+    /// Returns the number of tokens.
+    pub fn n_tokens(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Returns the tokens in which at most `n_max` characters begin below the region's node.
+    pub(super) fn of_length_up_to(&self, lengths: Lengths<'_>, n_max: usize) -> &[TokenId] {
+        match lengths.longest_first.longer(n_max) {
+            [] => &self.tokens,
+            _ => self.by_length(lengths).split(n_max).0,
         }
-        let TokensByLength { tokens, ends } = self.by_length.get_or_init(|| {
-            let n_above = trie.n_chars(self.from);
+    }
+
+    /// Returns the other tokens.
+    pub(super) fn of_length_beyond(&self, lengths: Lengths<'_>, n_max: usize) -> Cow<'_, [TokenId]> {
+        let longer = lengths.longest_first.longer(n_max);
+        if longer.is_empty() {
+            return Cow::Borrowed(&[]);
+        }
+        // Most bounds are beyond nearly all tokens, which need not be sorted for that.
+        if longer.len() > LONGER_MAX.min(self.tokens.len()) || self.by_length.get().is_some() {
+            return self.by_length(lengths).split(n_max).1.into();
+        }
+        let (row, length) = (self.row(bit_row::n_words(lengths.n_chars.len())), self.length(lengths));
+        longer.iter().copied().filter(|&token| bit_row::has(row, token) && length(token) > n_max).collect()
+    }
+
+    /// Tells how many characters begin in one of the tokens below the region's node.
+    fn length(&self, Lengths { trie, n_chars, .. }: Lengths<'_>) -> impl Fn(TokenId) -> usize {
+        let n_above = trie.n_chars(self.from);
+        move |token| usize::from(n_chars[token as usize] - n_above)
+    }
+
+    fn by_length(&self, lengths: Lengths<'_>) -> &TokensByLength {
+        self.by_length.get_or_init(|| {
             // A counting sort: a region can have most of the vocabulary, but lengths are few.
-            let length = |token: TokenId| usize::from(n_chars[token as usize] - n_above);
+            let length = self.length(lengths);
             let longest = self.tokens.iter().map(|&token| length(token)).max().unwrap_or(0);
             let mut ends = vec![0u32; longest + 2];
             self.tokens.iter().for_each(|&token| ends[length(token) + 1] += 1);
@@ -309,9 +359,7 @@ impl Region {
             }
             ends.pop();
             TokensByLength { tokens: tokens.into(), ends: ends.into() }
-        });
-        let end = ends.get(n_max).map_or(tokens.len(), |&end| end as usize);
-        tokens.split_at(end)
+        })
     }
 
     /// Returns the nodes reached by whole characters and then `byte`, which begins no character of the alphabet.
@@ -617,9 +665,12 @@ mod tests {
                         let bytes = &tokens[token as usize][from.len()..];
                         bytes.iter().filter(|&&byte| super::super::trie::begins_character(byte)).count() <= n_max
                     };
-                    let (short, _) = region.tokens_up_to(&vocab, n_max);
-                    let expected: Vec<TokenId> = region.tokens.iter().filter(n_chars).copied().collect();
-                    assert_eq!(short.iter().collect::<BTreeSet<_>>(), expected.iter().collect::<BTreeSet<_>>());
+                    let beyond = region.tokens_beyond(&vocab, n_max);
+                    let (short, others): (BTreeSet<TokenId>, BTreeSet<TokenId>) =
+                        region.tokens.iter().partition(n_chars);
+                    assert_eq!(beyond.iter().copied().collect::<BTreeSet<_>>(), others);
+                    assert_eq!(region.tokens_up_to(&vocab, n_max).iter().copied().collect::<BTreeSet<_>>(), short);
+                    assert_eq!(region.tokens_beyond(&vocab, n_max).iter().copied().collect::<BTreeSet<_>>(), others);
                 }
             }
         }

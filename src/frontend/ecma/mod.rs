@@ -66,3 +66,9 @@ pub fn parse(pattern: &str, limits: &Limits) -> Result<Regular, SyntaxError> {
     let part = part::parse(pattern, limits)?;
     lower::lower(pattern, &part, limits)
 }
+
+/// Returns the only text that a pattern matches, if it is an anchored literal: `abc` for `^abc$`.
+pub(crate) fn anchored_literal(pattern: &str) -> Option<&str> {
+    let literal = pattern.strip_prefix('^')?.strip_suffix('$')?;
+    (!literal.contains(['\\', '^', '$', '.', '*', '+', '?', '(', ')', '[', ']', '{', '}', '|'])).then_some(literal)
+}

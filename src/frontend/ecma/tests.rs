@@ -1,7 +1,7 @@
 //! Each construct by example, errors with their places, and random patterns against a backtracking matcher.
 
 use super::part::{self, Part};
-use super::{class, parse};
+use super::{anchored_literal, class, parse};
 use crate::Limits;
 use crate::regular::Dfa;
 use proptest::prelude::*;
@@ -277,5 +277,21 @@ proptest! {
     #[test]
     fn any_text_is_answered(pattern in r"[ab()\[\]{}|*+?^$.\\,0-9<>=!:kpu-]{0,16}") {
         let _ = parse(&pattern, &Limits::default());
+    }
+}
+
+#[test]
+fn anchored_literals_are_what_their_pattern_matches() {
+    for text in ["", "a", "PowerShell@2", "a/b-c d", "ä😀", "a,b:=!<>#&~\"'`%;@_"] {
+        let pattern = format!("^{text}$");
+        assert_eq!(anchored_literal(&pattern), Some(text));
+        let n_bytes = text.len();
+        assert_eq!(dfa(&pattern).byte_lengths(), Some((n_bytes, Some(n_bytes))), "{pattern}");
+        check(&pattern, &[text], &[&"x".repeat(n_bytes + 1), &format!("x{text}"), &format!("{text}\n")]);
+    }
+    for pattern in
+        ["a$", "^a", "^a\\$", "^a|b$", "^a.$", "^a*$", "^a{2}$", "^[a]$", "^(a)$", "^^$", "^$$", "^a?$", "$", "^"]
+    {
+        assert_eq!(anchored_literal(pattern), None, "{pattern}");
     }
 }

@@ -6,6 +6,7 @@
 
 use super::super::language::enumerate_strings;
 use super::*;
+use crate::frontend::ecma;
 use crate::json_schema::conjunction::ChoiceId;
 use crate::json_schema::model::{LogicKeyword, ObjectKeyword, ReferenceKeyword, StringKeyword, ValueKeyword};
 
@@ -92,6 +93,20 @@ impl Constant {
 pub(super) struct Finite {
     pub values: Rc<HashSet<Constant>>,
     pub is_exact: bool,
+    /// Whether that is about strings alone: `{"pattern": "^a$"}` allows one string, and whatever is no string.
+    is_about_strings: bool,
+}
+
+impl Finite {
+    /// Returns whether that is about values of a kind.
+    pub fn is_about(&self, kind: ValueKind) -> bool {
+        !self.is_about_strings || kind == ValueKind::String
+    }
+
+    /// Returns whether a value may be one that the member allows.
+    fn may_be(&self, value: &Constant) -> bool {
+        self.is_about_strings && value.text().is_none() || self.values.contains(value)
+    }
 }
 
 /// Necessary conditions on the objects that satisfy a member: the discriminators of `oneOf` and `anyOf`.
@@ -121,7 +136,7 @@ fn keep(values: &mut Rc<HashSet<Constant>>, test: impl Fn(&Constant) -> bool) {
 }
 
 impl Expander<'_> {
-    /// Returns a superset of the values that a member allows, if they are finitely many.
+    /// Returns a superset of the values that a member allows, if they, or the strings among them, are finitely many.
     pub(super) fn finite(&mut self, member: Member) -> Option<Finite> {
         if let Some(cached) = self.finite.get(&member) {
             return cached.clone();
@@ -133,12 +148,12 @@ impl Expander<'_> {
 
     /// Returns whether a member is satisfied by finitely many scalars only.
     pub fn is_finite(&mut self, member: Member) -> bool {
-        self.finite(member).is_some_and(|finite| finite.is_exact && finite.values.iter().all(Constant::is_scalar))
+        self.n_values(member).is_some()
     }
 
     /// Returns the number of values that satisfy a member, if they are finitely many scalars and known exactly.
     pub fn n_values(&mut self, member: Member) -> Option<usize> {
-        let finite = self.finite(member).filter(|finite| finite.is_exact)?;
+        let finite = self.finite(member).filter(|finite| finite.is_exact && !finite.is_about_strings)?;
         finite.values.iter().all(Constant::is_scalar).then_some(finite.values.len())
     }
 
@@ -153,7 +168,7 @@ impl Expander<'_> {
             None => found = Some(values),
         };
         let mut types: SmallVec<[TypeSet; 4]> = SmallVec::new();
-        let mut texts: Option<HashSet<Constant>> = None;
+        let mut of_strings: Vec<Rc<HashSet<Constant>>> = Vec::new();
         let model = self.model;
         let mut pending = vec![member];
         let mut n_looks = 0;
@@ -205,32 +220,25 @@ impl Expander<'_> {
                     }
                     Keyword::Value(ValueKeyword::Type(set)) if !schema.is_nullable() => types.push(*set),
                     Keyword::Logic(LogicKeyword::AnyOf(ids)) | Keyword::Logic(LogicKeyword::OneOf(ids))
-                        if ids.len() <= LOOKS_MAX =>
+                        if ids.len() <= LOOKS_IN_ALL_MAX =>
                     {
                         is_exact &= matches!(entry.keyword, Keyword::Logic(LogicKeyword::AnyOf(_)));
-                        let mut all = HashSet::new();
-                        let branches = ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member });
-                        let are_finite = branches.into_iter().all(|branch| {
-                            match self.find_finite(branch, depth + 1, n_looks_in_all) {
-                                Some(finite) => {
-                                    is_exact &= finite.is_exact;
-                                    all.extend(finite.values.iter().cloned());
-                                    true
-                                }
-                                None => false,
-                            }
+                        let place = (schema.document(), entry.value);
+                        let of_branches = self.unions.get(&place).cloned().or_else(|| {
+                            let branches = ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member });
+                            let union = self.union_of(branches, depth + 1, n_looks_in_all)?;
+                            self.unions.insert(place, union.clone());
+                            Some(union)
                         });
-                        if are_finite {
-                            restrict(Rc::new(all));
-                        } else {
-                            is_exact = false;
+                        is_exact &= of_branches.as_ref().is_some_and(|finite| finite.is_exact);
+                        match of_branches {
+                            Some(finite) if finite.is_about_strings => of_strings.push(finite.values),
+                            Some(finite) => restrict(finite.values),
+                            None => {}
                         }
                     }
                     Keyword::String(StringKeyword::Pattern(pattern)) => match self.few_strings(pattern) {
-                        Some(few) => match &mut texts {
-                            Some(texts) => texts.retain(|text| few.contains(text)),
-                            None => texts = Some(few),
-                        },
+                        Some(few) => of_strings.push(Rc::new(few)),
                         None => is_exact = false,
                     },
                     _ => is_exact = false,
@@ -238,16 +246,31 @@ impl Expander<'_> {
             }
         }
         // A pattern does not constrain other values.
-        if let Some(texts) = texts {
-            match &mut found {
-                Some(found) => keep(found, |value| !matches!(value, Constant::Text(_)) || texts.contains(value)),
-                None if types.contains(&TypeSet::STRING) => found = Some(Rc::new(texts)),
-                None => return None,
-            }
+        let is_about_strings = found.is_none() && !types.contains(&TypeSet::STRING);
+        let mut values = found.or_else(|| of_strings.pop())?;
+        for texts in of_strings {
+            keep(&mut values, |value| value.text().is_none() || texts.contains(value));
         }
-        let mut values = found?;
         keep(&mut values, |value| types.iter().all(|types| value.is_of(*types)));
-        Some(Finite { values, is_exact })
+        Some(Finite { values, is_exact, is_about_strings })
+    }
+
+    /// Returns a superset of the values that one of some members allows, if each allows finitely many, or finitely many strings.
+    fn union_of(
+        &mut self,
+        branches: impl Iterator<Item = Member>,
+        depth: usize,
+        n_looks_in_all: &mut usize,
+    ) -> Option<Finite> {
+        let (mut all, mut is_exact, mut is_about_strings) = (HashSet::new(), true, false);
+        for branch in branches {
+            let finite = self.find_finite(branch, depth, n_looks_in_all)?;
+            is_exact &= finite.is_exact;
+            is_about_strings |= finite.is_about_strings;
+            all.extend(finite.values.iter().cloned());
+        }
+        all.retain(|value| !is_about_strings || value.text().is_some());
+        Some(Finite { values: Rc::new(all), is_exact, is_about_strings })
     }
 
     /// Returns members of one constant each, one of which every value of a member satisfies, if they are visible; perhaps some more than once.
@@ -288,6 +311,10 @@ impl Expander<'_> {
 
     /// Returns the strings in which a pattern matches, if they are few.
     fn few_strings(&mut self, pattern: &str) -> Option<HashSet<Constant>> {
+        // Many patterns mean a constant, and need no automaton.
+        if let Some(text) = ecma::anchored_literal(pattern) {
+            return Some(HashSet::from_iter([Constant::Text(text.into())]));
+        }
         // A pattern that can't be compiled is an error where it is needed.
         let language = self.languages.pattern(pattern, "pattern", self.limits).ok()?;
         let texts = enumerate_strings(self.languages.dfa(language), STRINGS_MAX)?;
@@ -298,20 +325,17 @@ impl Expander<'_> {
     pub(super) fn allowed(&mut self, members: &[Member]) -> Option<Rc<HashSet<Constant>>> {
         // Who asks spends more, and learns then that nothing is left.
         _ = self.budget.spend(STEPS_PER_MEMBER * members.len());
-        let mut lists: SmallVec<[Rc<HashSet<Constant>>; 4]> = SmallVec::new();
-        for &member in members {
-            lists.extend(self.finite(member).map(|finite| finite.values));
-        }
+        let mut lists: SmallVec<[Finite; 4]> = members.iter().filter_map(|&member| self.finite(member)).collect();
         // The shortest list is filtered, so that no list is copied to be compared with a constant.
-        let shortest = (0..lists.len()).min_by_key(|&index| lists[index].len())?;
-        let shortest = lists.swap_remove(shortest);
-        let mut denied: SmallVec<[Rc<HashSet<Constant>>; 4]> = SmallVec::new();
+        let of_all_kinds = (0..lists.len()).filter(|&index| !lists[index].is_about_strings);
+        let shortest = of_all_kinds.min_by_key(|&index| lists[index].values.len())?;
+        let shortest = lists.swap_remove(shortest).values;
+        let mut denied: SmallVec<[Finite; 4]> = SmallVec::new();
         for &member in members.iter().filter(|member| member.is_negated) {
-            let finite = self.finite(member.negated()).filter(|finite| finite.is_exact);
-            denied.extend(finite.map(|finite| finite.values));
+            denied.extend(self.finite(member.negated()).filter(|finite| finite.is_exact));
         }
         let is_allowed = |value: &&Constant| {
-            lists.iter().all(|list| list.contains(*value)) && !denied.iter().any(|list| list.contains(*value))
+            lists.iter().all(|list| list.may_be(value)) && !denied.iter().any(|list| list.values.contains(*value))
         };
         Some(match lists.is_empty() && denied.is_empty() {
             true => shortest,
@@ -323,7 +347,7 @@ impl Expander<'_> {
     pub(super) fn listed_shapes(&mut self, members: &[Member], kind: ValueKind) -> Option<Rc<[Shape]>> {
         for &member in members {
             let finite = self.finite(Member { is_negated: false, ..member })?;
-            if !finite.is_exact || !finite.values.iter().all(Constant::is_scalar) {
+            if !finite.is_exact || !finite.is_about(kind) || !finite.values.iter().all(Constant::is_scalar) {
                 return None;
             }
         }

@@ -70,6 +70,8 @@ pub(super) struct Expander<'a> {
     finite: HashMap<Member, Option<finite::Finite>>,
     /// By the value of an `enum`: its constants, if they can be compared.
     enums: HashMap<(DocumentId, ValueId), Option<Rc<HashSet<finite::Constant>>>>,
+    /// By the value of an `anyOf` or `oneOf`: the values of its branches, where they are finitely many.
+    unions: HashMap<(DocumentId, ValueId), finite::Finite>,
     key_constants: HashMap<Member, Rc<finite::KeyConstants>>,
     tests: HashMap<Member, Option<Rc<switch::Test>>>,
     /// By schema, computed on demand: a superset of the kinds of values that it allows.
@@ -122,6 +124,7 @@ impl<'a> Expander<'a> {
             empty: HashMap::new(),
             finite: HashMap::new(),
             enums: HashMap::new(),
+            unions: HashMap::new(),
             key_constants: HashMap::new(),
             tests: HashMap::new(),
             kinds: vec![None; model.n_schemas()],

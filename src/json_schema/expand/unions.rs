@@ -84,7 +84,7 @@ impl Expander<'_> {
         let mut listed = Listed::new(kind);
         let mut alternatives: Vec<Alternative> = Vec::new();
         for branch in branches {
-            match self.finite(branch).filter(|finite| finite.is_exact) {
+            match self.finite(branch).filter(|finite| finite.is_exact && finite.is_about(kind)) {
                 Some(finite) => listed.add(&finite),
                 None => alternatives.push(vec![Goal::Member(branch, Frames::new())]),
             }
@@ -107,7 +107,7 @@ impl Expander<'_> {
         let mut listed = Listed::new(kind);
         let mut others: Vec<Member> = Vec::with_capacity(branches.len());
         for &branch in branches {
-            match self.finite(branch).filter(|finite| is_scalar && finite.is_exact) {
+            match self.finite(branch).filter(|finite| is_scalar && finite.is_exact && finite.is_about(kind)) {
                 Some(finite) => listed.add(&finite),
                 None => others.push(branch),
             }
@@ -245,7 +245,7 @@ impl Expander<'_> {
         only_required: bool,
     ) -> Vec<(Discriminator, Rc<HashSet<Constant>>)> {
         let mut found = Vec::new();
-        if let Some(finite) = self.finite(branch) {
+        if let Some(finite) = self.finite(branch).filter(|finite| finite.is_about(kind)) {
             found.push((Discriminator::Value, finite.values));
         }
         if kind == ValueKind::Object {

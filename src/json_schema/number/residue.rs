@@ -17,7 +17,8 @@
 use super::{DIVISOR_DIGITS_MAX, NumberError, NumberSet, greatest_common_divisor};
 use crate::json_schema::decimal::Decimal;
 use core::cell::RefCell;
-use hashbrown::HashMap;
+use core::hash::BuildHasher;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
 /// Most digits after the point of a divisor.
@@ -26,14 +27,59 @@ const FRACTION_MAX: i64 = 400;
 /// The target of a number that is no multiple, whatever digits follow.
 const NEVER: u128 = u128::MAX;
 
-/// By divisor: the remainder before the point, the target after it.
-pub(super) type Remainders = SmallVec<[u128; 2]>;
+/// By divisor the remainder before the point, or the target after it: the number of such a list.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Remainders(u32);
+
+impl Remainders {
+    /// Stands for those of a text that is no number of the set without an exponent, whatever follows.
+    pub const IRRELEVANT: Remainders = Remainders(u32::MAX);
+}
 
 #[derive(Debug)]
 pub(super) struct Residues {
     divisors: Vec<Divisor>,
+    lists: RefCell<Lists>,
     /// Whether every multiple of the divisors is a multiple of some non-divisor.
     is_contradiction: bool,
+}
+
+/// The lists that were met, each once.
+#[derive(Debug)]
+struct Lists {
+    n_divisors: usize,
+    /// One list after the other, and what is written of the next.
+    entries: Vec<u128>,
+    by_content: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Lists {
+    fn new(n_divisors: usize) -> Self {
+        Lists { n_divisors, entries: Vec::new(), by_content: HashTable::new(), hasher: DefaultHashBuilder::default() }
+    }
+
+    fn get(&self, Remainders(number): Remainders) -> &[u128] {
+        &self.entries[number as usize * self.n_divisors..][..self.n_divisors]
+    }
+
+    /// Ends the list that is being written.
+    fn end(&mut self) -> Remainders {
+        let Lists { n_divisors, entries, by_content, hasher } = self;
+        let list = |number: u32| &entries[number as usize * *n_divisors..][..*n_divisors];
+        let new = by_content.len() as u32;
+        let hash = hasher.hash_one(list(new));
+        match by_content.find(hash, |&number| list(number) == list(new)) {
+            Some(&known) => {
+                entries.truncate(new as usize * *n_divisors);
+                Remainders(known)
+            }
+            None => {
+                by_content.insert_unique(hash, new, |&number| hasher.hash_one(list(number)));
+                Remainders(new)
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -73,7 +119,9 @@ impl Residues {
         let step = step.filter(|step| set.integer != Some(true) || *step != one);
         let multiples = step.iter().map(|step| Divisor::new(step, true));
         let divisors = multiples.chain(non_divisors.iter().map(|divisor| Divisor::new(divisor, false)));
-        Ok(Residues { divisors: divisors.collect::<Result<_, _>>()?, is_contradiction })
+        let divisors = divisors.collect::<Result<Vec<_>, _>>()?;
+        let lists = Lists::new(divisors.len()).into();
+        Ok(Residues { divisors, lists, is_contradiction })
     }
 
     /// Returns whether no number satisfies all divisors and non-divisors.
@@ -95,33 +143,27 @@ impl Residues {
     }
 
     pub fn start(&self) -> Remainders {
-        self.divisors.iter().map(|_| 0).collect()
+        let mut lists = self.lists.borrow_mut();
+        lists.entries.extend(self.divisors.iter().map(|_| 0));
+        lists.end()
     }
 
     /// Adds a digit before the point.
-    pub fn whole(&self, remainders: &Remainders, digit: u8) -> Remainders {
-        if remainders.is_empty() {
-            return Remainders::new();
-        }
-        let next = |(divisor, &remainder): (&Divisor, &u128)| {
-            divisor.class(divisor.reduced(remainder * 10 + u128::from(digit)))
-        };
-        self.divisors.iter().zip(remainders).map(next).collect()
+    pub fn whole(&self, remainders: Remainders, digit: u8) -> Remainders {
+        let next = self.each(remainders, |divisor, remainder| {
+            Some(divisor.class(divisor.reduced(remainder * 10 + u128::from(digit))))
+        });
+        next.expect("any digit can follow")
     }
 
     /// Returns the targets after the point, or at the end; `None` if they can't be met.
-    pub fn point(&self, remainders: &Remainders) -> Option<Remainders> {
-        let targets = self
-            .divisors
-            .iter()
-            .zip(remainders)
-            .map(|(divisor, &remainder)| divisor.reached(divisor.missing(remainder), divisor.n_fraction));
-        targets.collect()
+    pub fn point(&self, remainders: Remainders) -> Option<Remainders> {
+        self.each(remainders, |divisor, remainder| divisor.reached(divisor.missing(remainder), divisor.n_fraction))
     }
 
     /// Adds digit `n` after the point; returns `None` if the targets can't be met.
-    pub fn fraction(&self, n: i64, remainders: &Remainders, digit: u8) -> Option<Remainders> {
-        let targets = self.divisors.iter().zip(remainders).map(|(divisor, &target)| {
+    pub fn fraction(&self, n: i64, targets: Remainders, digit: u8) -> Option<Remainders> {
+        self.each(targets, |divisor, target| {
             let n_left = divisor.n_fraction - n - 1;
             match usize::try_from(n_left) {
                 _ if target == NEVER => Some(NEVER),
@@ -132,19 +174,37 @@ impl Residues {
                     divisor.reached(divisor.reduced(target + divisor.modulus - taken), n_left)
                 }
             }
-        });
-        targets.collect()
+        })
     }
 
     /// Returns the number of digits after the point from which on it only matters whether a digit is zero.
-    pub fn n_fraction_max(&self, targets: &Remainders) -> i64 {
-        let open = self.divisors.iter().zip(targets).filter(|(_, target)| **target != NEVER);
+    pub fn n_fraction_max(&self, targets: Remainders) -> i64 {
+        let lists = self.lists.borrow();
+        let open = self.divisors.iter().zip(lists.get(targets)).filter(|(_, target)| **target != NEVER);
         open.map(|(divisor, _)| divisor.n_fraction).max().unwrap_or(0)
     }
 
     /// Returns whether a number with these targets may end.
-    pub fn is_end(&self, targets: &Remainders) -> bool {
-        self.divisors.iter().zip(targets).all(|(divisor, &target)| (target == 0) == divisor.is_multiple)
+    pub fn is_end(&self, targets: Remainders) -> bool {
+        let lists = self.lists.borrow();
+        self.divisors.iter().zip(lists.get(targets)).all(|(divisor, &target)| (target == 0) == divisor.is_multiple)
+    }
+
+    /// Returns the list of what `next` makes of each divisor's entry in a list; `None` if it returns that for one.
+    fn each(&self, remainders: Remainders, next: impl Fn(&Divisor, u128) -> Option<u128>) -> Option<Remainders> {
+        if self.divisors.is_empty() {
+            return Some(remainders);
+        }
+        let lists = &mut *self.lists.borrow_mut();
+        let (first, n_known) = (remainders.0 as usize * self.divisors.len(), lists.entries.len());
+        for (index, divisor) in self.divisors.iter().enumerate() {
+            let Some(entry) = next(divisor, lists.entries[first + index]) else {
+                lists.entries.truncate(n_known);
+                return None;
+            };
+            lists.entries.push(entry);
+        }
+        Some(lists.end())
     }
 }
 

@@ -167,6 +167,7 @@ impl Speller {
 
     fn first_digits(&self, number: u8, edges: &mut Edges) {
         let Some(side) = self.side(number) else { return };
+        let start = self.residues.start();
         for digit in 0..=9 {
             let mantissa = match digit {
                 _ if !self.has_exponents => Mantissa::None,
@@ -176,7 +177,7 @@ impl Speller {
                 _ => side.mantissa_start(digit).map_or(Mantissa::None, Mantissa::Digits),
             };
             let tie = if digit == 0 { Some(side.start()) } else { side.whole(0, side.start(), digit) };
-            let remainders = self.residues.whole(&self.residues.start(), digit);
+            let remainders = tie.map_or(Remainders::IRRELEVANT, |_| self.residues.whole(start, digit));
             let whole = Whole { side: number, n: i64::from(digit > 0), tie, mantissa, remainders };
             push_digit(digit, is_viable(tie, mantissa).then_some(Place::Whole(whole)), edges);
         }
@@ -185,14 +186,14 @@ impl Speller {
     fn step_whole(&self, whole: &Whole, edges: &mut Edges) -> bool {
         let side = self.side(whole.side).expect("the number has a side");
         let tie = whole.tie.and_then(|tie| side.whole_end(whole.n, tie));
-        let remainders = self.residues.point(&whole.remainders);
+        let remainders = tie.and_then(|_| self.residues.point(whole.remainders));
         let fraction = Fraction {
             side: whole.side,
             n: 0,
             has_digit: false,
             tie: tie.filter(|_| remainders.is_some()),
             mantissa: whole.mantissa,
-            remainders: remainders.unwrap_or_default(),
+            remainders: remainders.unwrap_or(Remainders::IRRELEVANT),
         };
         if self.fractions != Digits::None {
             let is_viable = is_viable(fraction.tie, fraction.mantissa);
@@ -200,12 +201,13 @@ impl Speller {
         }
         if whole.n > 0 {
             for digit in 0..=9 {
+                let tie = whole.tie.and_then(|tie| side.whole(whole.n, tie, digit));
                 let longer = Whole {
                     side: whole.side,
                     n: (whole.n + 1).min(side.n_whole_max()),
-                    tie: whole.tie.and_then(|tie| side.whole(whole.n, tie, digit)),
+                    tie,
                     mantissa: if whole.mantissa == Mantissa::Any { Mantissa::Any } else { Mantissa::None },
-                    remainders: self.residues.whole(&whole.remainders, digit),
+                    remainders: tie.map_or(Remainders::IRRELEVANT, |_| self.residues.whole(whole.remainders, digit)),
                 };
                 push_digit(digit, is_viable(longer.tie, longer.mantissa).then_some(Place::Whole(longer)), edges);
             }
@@ -217,8 +219,8 @@ impl Speller {
     fn step_fraction(&self, fraction: &Fraction, edges: &mut Edges) -> bool {
         let side = self.side(fraction.side).expect("the number has a side");
         for digit in 0..=if self.fractions == Digits::All { 9 } else { 0 } {
-            let remainders = self.residues.fraction(fraction.n, &fraction.remainders, digit);
             let tie = fraction.tie.and_then(|tie| side.fraction(fraction.n, tie, digit));
+            let remainders = tie.and_then(|_| self.residues.fraction(fraction.n, fraction.remainders, digit));
             let longer = Fraction {
                 side: fraction.side,
                 n: fraction.n + 1,
@@ -229,7 +231,7 @@ impl Speller {
                     Mantissa::Digits(tie) => Mantissa::Digits(side.mantissa(fraction.n + 1, tie, digit)),
                     mantissa => mantissa,
                 },
-                remainders: remainders.unwrap_or_default(),
+                remainders: remainders.unwrap_or(Remainders::IRRELEVANT),
             };
             let is_viable = is_viable(longer.tie, longer.mantissa);
             push_digit(digit, is_viable.then(|| Place::Fraction(self.reduced(longer))), edges);
@@ -246,7 +248,7 @@ impl Speller {
         let side = self.side(fraction.side).expect("the number has a side");
         let plain = fraction
             .tie
-            .map_or(0, |tie| side.n_fraction_max(tie).max(self.residues.n_fraction_max(&fraction.remainders)));
+            .map_or(0, |tie| side.n_fraction_max(tie).max(self.residues.n_fraction_max(fraction.remainders)));
         let mantissa = match fraction.mantissa {
             Mantissa::Digits(tie) => side.n_mantissa_max(tie) - 1,
             _ => 0,
@@ -256,7 +258,7 @@ impl Speller {
     }
 
     fn is_end(&self, side: &Side, fraction: &Fraction) -> bool {
-        fraction.tie.is_some_and(|tie| side.is_end(fraction.n, tie)) && self.residues.is_end(&fraction.remainders)
+        fraction.tie.is_some_and(|tie| side.is_end(fraction.n, tie)) && self.residues.is_end(fraction.remainders)
     }
 
     fn push_exponent_sign(&self, side: u8, mantissa: Mantissa, n_digits: i64, edges: &mut Edges) {
