@@ -204,6 +204,42 @@ enum Seen {
     Other,
 }
 
+/// The states that a search has seen: most are seen often.
+struct SeenStates<'u> {
+    unit: &'u Unit,
+    /// Letters and digits of the alphabet, one of each class.
+    words: SmallVec<[u8; 32]>,
+    seen: Vec<Seen>,
+    plain: Vec<Option<bool>>,
+}
+
+impl<'u> SeenStates<'u> {
+    fn new(unit: &'u Unit, words: SmallVec<[u8; 32]>) -> Self {
+        SeenStates { unit, words, seen: vec![Seen::Not; unit.n_states()], plain: vec![None; unit.n_states()] }
+    }
+
+    fn look(&mut self, state: LocalState) -> Seen {
+        if self.seen[state.index()] == Seen::Not {
+            self.seen[state.index()] = match self.is_plain(state) {
+                true if self.reads_on(state) => Seen::ReadsOn,
+                true => Seen::Plain,
+                false => Seen::Other,
+            };
+        }
+        self.seen[state.index()]
+    }
+
+    fn is_plain(&mut self, state: LocalState) -> bool {
+        *self.plain[state.index()].get_or_insert_with(|| is_plain(self.unit, state))
+    }
+
+    fn reads_on(&mut self, state: LocalState) -> bool {
+        let unit = self.unit;
+        (0..self.words.len())
+            .all(|index| own_target(unit, state, self.words[index]).is_some_and(|to| self.is_plain(to)))
+    }
+}
+
 /// The numbers of places. Most are between characters.
 struct KnownPlaces {
     /// By state: one more than the number.
@@ -307,22 +343,10 @@ impl Exploration {
         let (of_alphabet, of_words) = (classes_of(unit, alphabet.ascii), classes_of(unit, alphabet.ascii & words));
         let n_looks_per_place = of_alphabet.len() + letters[BOUNDARY.index()].len();
         let places_max = places_max.min(LOOKS_MAX / n_looks_per_place.max(1));
-        let reads_on = |state: LocalState| of_words.iter().all(|class| target(unit, state, class.byte).is_some());
         let mut known = KnownPlaces::new(unit.n_states());
         known.insert((start, BOUNDARY), 0);
-        let mut seen = vec![Seen::Not; unit.n_states()];
-        seen[start.index()] = Seen::ReadsOn;
-        let mut look = |state: LocalState| {
-            let seen = &mut seen[state.index()];
-            if *seen == Seen::Not {
-                *seen = match is_plain(unit, state) {
-                    true if reads_on(state) => Seen::ReadsOn,
-                    true => Seen::Plain,
-                    false => Seen::Other,
-                };
-            }
-            *seen
-        };
+        let mut states = SeenStates::new(unit, of_words.iter().map(|class| class.byte).collect());
+        states.seen[start.index()] = Seen::ReadsOn;
         let mut exploration = Exploration {
             places: vec![(start, BOUNDARY)],
             targets: Ways::default(),
@@ -333,6 +357,8 @@ impl Exploration {
         let mut distances = vec![0u8];
         let mut opening_soon = 0u128;
         let mut targets: Vec<(u32, u64)> = Vec::new();
+        // By place: which of the targets it was when it was one last.
+        let mut places_in_targets = vec![0u32; places_max.max(1)];
         while let Some(&(state, rest)) = exploration.places.get(exploration.targets.n_places()) {
             let distance = distances[exploration.targets.n_places()];
             // All characters that open the cluster are found before any is left out: looking around anew for each took up to 10 ms.
@@ -356,9 +382,13 @@ impl Exploration {
                         index
                     }
                 };
-                match targets.iter_mut().find(|(known, _)| *known == index) {
+                let place_in_targets = &mut places_in_targets[index as usize];
+                match targets.get_mut(*place_in_targets as usize).filter(|(known, _)| *known == index) {
                     Some((_, common)) => *common &= kinds,
-                    None => targets.push((index, kinds)),
+                    None => {
+                        *place_in_targets = targets.len() as u32;
+                        targets.push((index, kinds));
+                    }
                 }
                 true
             };
@@ -366,7 +396,7 @@ impl Exploration {
                 let mut opening = 0u128;
                 for class in &of_alphabet {
                     let to = own_target(unit, state, class.byte);
-                    match to.map_or(Seen::Other, &mut look) {
+                    match to.map_or(Seen::Other, |to| states.look(to)) {
                         Seen::ReadsOn => {
                             let to = to.expect("a state was seen");
                             if !add((to, BOUNDARY), class.kind, &mut exploration) {
@@ -388,7 +418,7 @@ impl Exploration {
             let letters = if alphabet.non_ascii == NonAscii::None && rest == BOUNDARY { &[][..] } else { &letters[..] };
             for &(byte, next) in letters {
                 let to = own_target(unit, state, byte);
-                let is_known = match (to, to.map_or(Seen::Other, &mut look)) {
+                let is_known = match (to, to.map_or(Seen::Other, |to| states.look(to))) {
                     (Some(to), Seen::ReadsOn) => add((to, next), byte_bit(byte), &mut exploration),
                     (Some(to), Seen::Plain) if next != BOUNDARY => add((to, next), byte_bit(byte), &mut exploration),
                     (_, seen) => {

@@ -9,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Fewest tokens of a subwalk whose row is shared by the masks that have it.
 pub(super) const BASE_TOKENS_MIN: usize = 256;
+/// Tokens are sorted by way of their row where it has at most so many words for each.
+const WORDS_PER_SORTED_TOKEN: usize = 8;
 
 /// What a walk found.
 #[derive(Debug, Default)]
@@ -36,10 +38,17 @@ pub(crate) enum LargeSet {
 }
 
 impl LargeSet {
-    pub fn tokens<'a>(&'a self, vocab: &Vocab) -> &'a [TokenId] {
+    fn tokens<'a>(&'a self, vocab: &Vocab) -> &'a [TokenId] {
         match self {
             LargeSet::Region(region, n_max) => region.tokens_up_to(vocab, *n_max),
             LargeSet::Subwalk(subwalk) => &subwalk.tokens,
+        }
+    }
+
+    pub fn n_tokens(&self, vocab: &Vocab) -> usize {
+        match self {
+            LargeSet::Region(region, n_max) => region.n_tokens() - region.tokens_beyond(vocab, *n_max).len(),
+            LargeSet::Subwalk(subwalk) => subwalk.tokens.len(),
         }
     }
 
@@ -71,15 +80,16 @@ pub(crate) struct Subwalk {
 }
 
 impl Subwalk {
-    /// Puts the tokens in order: by way of their row, if they are so many that it will be asked for.
+    /// Puts the tokens in order: by way of their row, where that is faster. It is kept if they are so many that it will be asked for.
     pub(super) fn new(tokens: Vec<TokenId>, remainders: Vec<Remainder>, n_words: usize) -> Subwalk {
-        let (tokens, row) = if tokens.len() >= n_words.max(BASE_TOKENS_MIN) {
-            let row = bit_row::of(&tokens, n_words);
-            (bit_row::bits(&row).collect(), OnceLock::from(row))
-        } else {
-            (sorted(tokens), OnceLock::new())
-        };
-        Subwalk { tokens, remainders: remainders.into(), row }
+        let remainders = remainders.into();
+        if tokens.len() < n_words / WORDS_PER_SORTED_TOKEN {
+            return Subwalk { tokens: sorted(tokens), remainders, row: OnceLock::new() };
+        }
+        let row = bit_row::of(&tokens, n_words);
+        let is_kept = tokens.len() >= n_words.max(BASE_TOKENS_MIN);
+        let tokens = bit_row::bits(&row).collect();
+        Subwalk { tokens, remainders, row: if is_kept { OnceLock::from(row) } else { OnceLock::new() } }
     }
 
     /// Returns how much memory it takes with its key, in bytes, and of tries that it shares its part. Tokens that are many get a row.

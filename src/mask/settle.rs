@@ -443,7 +443,7 @@ impl MaskQuery<'_> {
             ResumePoint::Merged(trie, node) => below(trie, *node),
             ResumePoint::Region(region, _) => region.n_beyond(),
         };
-        let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.tokens(self.vocab).len());
+        let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.n_tokens(self.vocab));
         (n_independent, found.remainders.iter().map(n_after).sum())
     }
 }

@@ -56,7 +56,8 @@ pub(crate) fn clear_all(row: &mut [u32], bits: &[u32]) {
 
 /// Returns the bits of a row, ascending.
 pub(crate) fn bits(row: &[u32]) -> impl Iterator<Item = u32> + '_ {
-    row.iter().enumerate().flat_map(|(index, &word)| bits_of_word(index, word))
+    // Most words of most rows have none.
+    row.iter().enumerate().filter(|(_, word)| **word != 0).flat_map(|(index, &word)| bits_of_word(index, word))
 }
 
 /// Returns the bits of one word of a row, ascending.
