@@ -611,6 +611,10 @@ mod tests {
         tokens.extend([vec![0xE2, 0x80], vec![0xE2, 0x81, b'"'], vec![b'a', 0xE2]]);
         tokens.extend([vec![0xA9, b'a'], vec![0xA9, 0x80, b'b', b'"'], vec![0xA9, 0x80, 0xC3, 0xA9, b'"']]);
         tokens.extend([vec![b'a', 0xC3], vec![0xA9], vec![0xE4, 0xB8], vec![0xED, 0xA0], vec![b'a', 0xFF]]);
+        // So many short ones that the longer ones are looked at one by one.
+        tokens.extend((0..120u8).map(|n| {
+            (0..3).map(|place| [b'a', b'b', b'c', 0xC3, 0xA9][usize::from(n / 5u8.pow(place) % 5)]).collect()
+        }));
         let vocab = Vocab::from_tokens(&tokens).unwrap();
         let trie = vocab.trie();
         for non_ascii in [NonAscii::None, NonAscii::All, NonAscii::AllButSeparators] {
@@ -660,7 +664,8 @@ mod tests {
                 };
                 let expected: BTreeSet<TrieNode> = trie.preorder(node).skip(1).filter(begins_another).collect();
                 assert_eq!(interior, expected, "{alphabet:?} below {from:?}");
-                for n_max in 0..4 {
+                // The tokens are sorted by length once that is worth it.
+                for n_max in (0..6).rev() {
                     let n_chars = |&&token: &&TokenId| {
                         let bytes = &tokens[token as usize][from.len()..];
                         bytes.iter().filter(|&&byte| super::super::trie::begins_character(byte)).count() <= n_max

@@ -224,11 +224,14 @@ impl Expander<'_> {
                     {
                         is_exact &= matches!(entry.keyword, Keyword::Logic(LogicKeyword::AnyOf(_)));
                         let place = (schema.document(), entry.value);
-                        let of_branches = self.unions.get(&place).cloned().or_else(|| {
+                        let of_branches = self.unions.get(&place).cloned().unwrap_or_else(|| {
                             let branches = ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member });
-                            let union = self.union_of(branches, depth + 1, n_looks_in_all)?;
-                            self.unions.insert(place, union.clone());
-                            Some(union)
+                            let union = self.union_of(branches, depth + 1, n_looks_in_all);
+                            // Deep within others, a search may have ended early.
+                            if union.is_some() || depth == 0 {
+                                self.unions.insert(place, union.clone());
+                            }
+                            union
                         });
                         is_exact &= of_branches.as_ref().is_some_and(|finite| finite.is_exact);
                         match of_branches {

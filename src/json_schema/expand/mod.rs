@@ -71,7 +71,7 @@ pub(super) struct Expander<'a> {
     /// By the value of an `enum`: its constants, if they can be compared.
     enums: HashMap<(DocumentId, ValueId), Option<Rc<HashSet<finite::Constant>>>>,
     /// By the value of an `anyOf` or `oneOf`: the values of its branches, where they are finitely many.
-    unions: HashMap<(DocumentId, ValueId), finite::Finite>,
+    unions: HashMap<(DocumentId, ValueId), Option<finite::Finite>>,
     key_constants: HashMap<Member, Rc<finite::KeyConstants>>,
     tests: HashMap<Member, Option<Rc<switch::Test>>>,
     /// By schema, computed on demand: a superset of the kinds of values that it allows.
