@@ -47,11 +47,11 @@ impl SourceKey {
     }
 }
 
-/// A source with its hash: a source may be of megabytes, and is looked up several times. The text is shared.
+/// A source with its hash: a source may be of megabytes, and is looked up several times. Clones share it.
 #[derive(Clone, Debug)]
 struct HashedKey {
     hash: u64,
-    source: SourceKey,
+    source: Arc<SourceKey>,
 }
 
 impl PartialEq for HashedKey {
@@ -109,7 +109,7 @@ impl GrammarCache {
             return compile();
         }
         let source = key();
-        let key = HashedKey { hash: self.hasher.hash_one(&source), source };
+        let key = HashedKey { hash: self.hasher.hash_one(&source), source: Arc::new(source) };
         let cell = {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(grammar) = inner.cached.get(&key) {
@@ -160,12 +160,17 @@ impl GrammarCache {
 
     /// Caches a grammar, if the compile succeeded, and hands the outcome to all that wait.
     fn publish(&self, key: &HashedKey, outcome: Result<CompiledGrammar, CompileError>) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Ok(grammar) = &outcome {
-            let bytes = grammar.memory_bytes() + 2 * key.source.len();
-            inner.cached.insert(key.clone(), bytes, grammar.clone());
-        }
-        if let Some(cell) = inner.pending.remove(key) {
+        // Threads that compile the pieces of one grammar come here all the time: what takes a while is done outside of the lock.
+        let bytes = outcome.as_ref().map_or(0, |grammar| grammar.memory_bytes() + 2 * key.source.len());
+        let cell = {
+            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Ok(grammar) = &outcome {
+                inner.cached.insert(key.clone(), bytes, grammar.clone());
+            }
+            inner.pending.remove(key)
+        };
+        // A request that waits has the cell too, and none can get it any more. To wake nobody would still be a call of the operating system.
+        if let Some(cell) = cell.filter(|cell| Arc::strong_count(cell) > 1) {
             *cell.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             cell.is_done.notify_all();
         }

@@ -6,6 +6,7 @@
 use super::error::CompileError;
 use crate::limits::Limits;
 use crate::pass::CompileBudget;
+use crate::util::set_lane;
 use core::num::NonZero;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -83,9 +84,14 @@ fn map<T: Send, R: Send>(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..n_threads {
+        for lane in 1..n_threads {
+            let run = &run;
+            let run_in_lane = move || {
+                set_lane(lane);
+                run();
+            };
             // Without another thread the work is done by those that there are.
-            if thread::Builder::new().spawn_scoped(scope, run).is_err() {
+            if thread::Builder::new().spawn_scoped(scope, run_in_lane).is_err() {
                 break;
             }
         }

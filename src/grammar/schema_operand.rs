@@ -38,7 +38,10 @@ impl Hash for SchemaOperand {
 impl SchemaOperand {
     /// Returns the operand of a schema's text.
     pub fn new(text: &str, options: SchemaOptions) -> Self {
-        let text: Arc<str> = without_needless_escapes(text).into();
+        let text: Arc<str> = match text.contains('\\') {
+            true => without_needless_escapes(text).into(),
+            false => text.into(),
+        };
         static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
         let fingerprint = HASHER.get_or_init(DefaultHashBuilder::default).hash_one(&*text);
         SchemaOperand { text, options: Arc::new(options), fingerprint }

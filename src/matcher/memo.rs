@@ -19,6 +19,8 @@ pub(super) struct MaskMemo {
     /// A node below which all values that are compared are keys that can't be exhausted.
     pub among_keys: Option<StackNodeId>,
     objects: [Object; OBJECTS_MAX],
+    /// Whether any object is remembered, or was.
+    has_objects: bool,
     /// The one to replace next.
     next: usize,
 }
@@ -49,6 +51,9 @@ impl MaskMemo {
         self.settled = None;
         self.place = self.place.filter(|(head, ..)| mark.has(head.node));
         self.among_keys = self.among_keys.filter(|&node| mark.has(node));
+        if !self.has_objects {
+            return;
+        }
         for object in &mut self.objects {
             // The empty set is none of them.
             object.key = object.key.filter(|key| mark.has(key.node) && key.set <= n_sets);
@@ -66,6 +71,7 @@ impl MaskMemo {
 
     /// Remembers an object instead of the one that was remembered first.
     pub fn add_object(&mut self, key: ObjectKey, tokens: Vec<TokenId>) -> ObjectSlot {
+        self.has_objects = true;
         let slot = ObjectSlot(self.next);
         self.next = (self.next + 1) % OBJECTS_MAX;
         self.objects[slot.0] = Object { key: Some(key), tokens };

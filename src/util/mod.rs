@@ -23,7 +23,7 @@ pub(crate) use distances::distances_to_end;
 pub(crate) use fold_hasher::FoldBuildHasher;
 pub(crate) use ids::{Index, index_type};
 pub(crate) use mixed::mixed;
-pub(crate) use pool::Pool;
+pub(crate) use pool::{Pool, set_lane};
 pub(crate) use ring_cache::RingCache;
 pub use span::Span;
 pub(crate) use utf8_state::Utf8State;
