@@ -115,8 +115,8 @@ const LINEAR_MAX: usize = 8;
 impl Json {
     pub(super) fn empty(source: Box<str>) -> Json {
         let (items, sorted, numbers, duplicates) = Default::default();
-        // Capacity for most documents.
-        let (n_values, n_bytes) = (source.len() / 24 + 1, source.len() / 2);
+        // Capacity for nearly all documents: schemas of parameters, without white space, are the dense ones.
+        let (n_values, n_bytes) = (source.len() / 10 + 1, source.len() / 4 * 3);
         let (nodes, members) = (Vec::with_capacity(n_values), Vec::with_capacity(n_values));
         let texts = String::with_capacity(n_bytes);
         Json { source, nodes, items, members, sorted, texts, numbers, duplicates }
@@ -164,6 +164,11 @@ impl Json {
     /// Returns the key of a member, decoded.
     pub fn key(&self, member: &Member) -> &str {
         self.text(member.key)
+    }
+
+    /// As [`Self::key`], to compare: of a range of bytes it is not checked where characters end.
+    fn key_bytes(&self, member: &Member) -> &[u8] {
+        &self.texts.as_bytes()[member.key.start as usize..member.key.end as usize]
     }
 
     /// Returns the key of a value; `None` if its parent is not an object.
@@ -218,7 +223,11 @@ impl Json {
         let Kind::Object { start, end, sorted } = self.nodes[id.index()].kind else { return None };
         let members = &self.members[start as usize..end as usize];
         if sorted == NONE {
-            return members.iter().rev().find(|member| self.key(member) == key).map(|member| member.value);
+            return members
+                .iter()
+                .rev()
+                .find(|member| self.key_bytes(member) == key.as_bytes())
+                .map(|member| member.value);
         }
         let order = &self.sorted[sorted as usize..][..members.len()];
         let after = order.partition_point(|&i| self.key(&members[i as usize]) <= key);
@@ -378,7 +387,7 @@ impl Json {
         let mut repeated: Vec<u32> = Vec::new();
         let mut sorted = NONE;
         if members.len() <= LINEAR_MAX {
-            let before = |i: usize| members[..i].iter().any(|m| self.key(m) == self.key(&members[i]));
+            let before = |i: usize| members[..i].iter().any(|m| self.key_bytes(m) == self.key_bytes(&members[i]));
             repeated.extend((0..members.len()).filter(|&i| before(i)).map(|i| i as u32));
         } else {
             let mut order: Vec<u32> = (0..members.len() as u32).collect();
