@@ -115,8 +115,9 @@ const LINEAR_MAX: usize = 8;
 impl Json {
     pub(super) fn empty(source: Box<str>) -> Json {
         let (items, sorted, numbers, duplicates) = Default::default();
-        // Capacity for nearly all documents: schemas of parameters, without white space, are the dense ones.
-        let (n_values, n_bytes) = (source.len() / 10 + 1, source.len() / 4 * 3);
+        // Capacity for nearly all documents: schemas of parameters, without white space, are the dense ones. Long ones grow.
+        let n_read = source.len().min(1 << 16);
+        let (n_values, n_bytes) = (n_read / 10 + 1, n_read / 4 * 3);
         let (nodes, members) = (Vec::with_capacity(n_values), Vec::with_capacity(n_values));
         let texts = String::with_capacity(n_bytes);
         Json { source, nodes, items, members, sorted, texts, numbers, duplicates }
@@ -129,13 +130,16 @@ impl Json {
 
     /// Returns about how much memory this takes, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.nodes)
-            + size_of_val(&*self.items)
-            + size_of_val(&*self.members)
-            + size_of_val(&*self.sorted)
-            + size_of_val(&*self.numbers)
-            + size_of_val(&*self.duplicates)
-            + self.texts.len()
+        fn bytes_of<T>(list: &Vec<T>) -> usize {
+            list.capacity() * size_of::<T>()
+        }
+        bytes_of(&self.nodes)
+            + bytes_of(&self.items)
+            + bytes_of(&self.members)
+            + bytes_of(&self.sorted)
+            + bytes_of(&self.numbers)
+            + bytes_of(&self.duplicates)
+            + self.texts.capacity()
             + self.source.len()
     }
 

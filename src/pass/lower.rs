@@ -246,7 +246,7 @@ impl<'a> Lowering<'a> {
                     self.pending.push(Piece { rule, from: after, to: before, what: What::Expr(separator) });
                     self.empty(rule, after, to);
                 }
-                None => self.emit_parts(rule, from, to, parts),
+                None => self.emit_parts(rule, from, to, parts)?,
             },
             Expr::Choice(parts) => self.emit_alternatives(rule, from, to, parts)?,
             Expr::Repeat { body, min, max } => {

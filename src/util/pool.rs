@@ -54,6 +54,10 @@ impl<T: Default> Pool<T> {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < Self::IDLE_MAX {
             idle.push((lane, workspace));
+        } else if let Some(other) = idle.iter_mut().find(|(giver, _)| *giver != lane) {
+            // Lanes that are not in use any more don't fill the pool.
+            let other = core::mem::replace(other, (lane, workspace));
+            drop((idle, other));
         }
     }
 }
@@ -86,5 +90,10 @@ mod tests {
         });
         assert!((100..200).contains(&pool.take().capacity()));
         assert_eq!(pool.take().capacity(), 0);
+        set_lane(2);
+        (0..2 * Pool::<Vec<u32>>::IDLE_MAX).for_each(|_| pool.put(Vec::with_capacity(100)));
+        set_lane(0);
+        pool.put(Vec::with_capacity(300));
+        assert!(pool.take().capacity() >= 300, "a full pool has room for another lane");
     }
 }

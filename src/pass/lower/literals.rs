@@ -20,6 +20,9 @@ use smallvec::{SmallVec, smallvec};
 /// Fewest alternatives of a choice for which common prefixes are looked for.
 const ALTERNATIVES_MIN: usize = 8;
 
+/// Bytes of a literal that are hashed in a step.
+const BYTES_PER_STEP: usize = 64;
+
 impl<'a> Lowering<'a> {
     /// Returns what an expression reads, if that is one text.
     fn literal(&self, id: ExprId) -> Option<Literal<'a>> {
@@ -31,24 +34,31 @@ impl<'a> Lowering<'a> {
         (!literal.text.is_empty()).then_some(literal)
     }
 
-    /// Returns the literal that an expression begins with, and the parts that follow it.
-    fn first_literal(&self, id: ExprId) -> Option<(Literal<'a>, &'a [ExprId])> {
-        match self.grammar.expr(id) {
+    /// Returns the literal that an expression begins with, where it stands, and the parts that follow it.
+    fn first_literal(&self, id: ExprId) -> Option<(ExprId, Literal<'a>, &'a [ExprId])> {
+        let (first, rest): (ExprId, &[ExprId]) = match self.grammar.expr(id) {
             Expr::Sequence(parts) if self.separated(parts).is_none() => {
                 let (&first, rest) = parts.split_first()?;
-                Some((self.literal(first)?, rest))
+                (first, rest)
             }
-            _ => Some((self.literal(id)?, &[])),
-        }
+            _ => (id, &[]),
+        };
+        Some((first, self.literal(first)?, rest))
     }
 
     /// Emits the parts of a sequence, the last one first: sequences that end with the same literals share the states of these. The choices of a grammar may be of
     /// thousands of tags, and all end alike.
-    pub(super) fn emit_parts(&mut self, rule: usize, from: u32, to: u32, parts: &[ExprId]) {
-        let Some((&first, rest)) = parts.split_first() else { return self.empty(rule, from, to) };
+    pub(super) fn emit_parts(&mut self, rule: usize, from: u32, to: u32, parts: &[ExprId]) -> Result<(), BuildError> {
+        let Some((&first, rest)) = parts.split_first() else {
+            self.empty(rule, from, to);
+            return Ok(());
+        };
         let mut end = to;
         for &part in rest.iter().rev() {
             let known = self.literal(part).map(|literal| (rule, literal, end));
+            // The text is hashed, though nothing may be emitted for it.
+            self.budget.spend(1 + known.map_or(0, |(_, literal, _)| literal.text.len() / BYTES_PER_STEP))?;
+            BuildError::check_states(self.n_states as usize, self.limits)?;
             if let Some(&state) = known.and_then(|key| self.before_literal.get(&key)) {
                 end = state;
                 continue;
@@ -59,6 +69,7 @@ impl<'a> Lowering<'a> {
             end = start;
         }
         self.pending.push(Piece { rule, from, to: end, what: What::Expr(first) });
+        Ok(())
     }
 
     /// Emits a choice. If many alternatives begin with literals, these share the states of common prefixes.
@@ -78,10 +89,10 @@ impl<'a> Lowering<'a> {
         for &part in parts {
             match self.first_literal(part) {
                 None => self.pending.push(Piece { rule, from, to, what: What::Expr(part) }),
-                Some((literal, rest)) => {
+                Some((first, literal, rest)) => {
                     let trie = &mut tries[usize::from(literal.is_marker)];
                     self.emit_beginning(rule, from, to, literal, rest, trie)
-                        .map_err(|error| error.at(self.grammar.span(part), self.grammar.source()))?;
+                        .map_err(|error| error.at(self.grammar.span(first), self.grammar.source()))?;
                 }
             }
         }
@@ -127,10 +138,10 @@ impl<'a> Lowering<'a> {
         if is_marker {
             self.emit_spellings(rule, core::str::from_utf8(text).expect("a marker is text"), n_shared, |at| places[at]);
         }
-        if !rest.is_empty() {
-            self.emit_parts(rule, places[text.len()], to, rest);
+        match rest {
+            [] => Ok(()),
+            _ => self.emit_parts(rule, places[text.len()], to, rest),
         }
-        Ok(())
     }
 
     /// Emits the control tokens whose names stand in a text and end behind its first `n_known` bytes. `place` is the state behind so many bytes.
@@ -286,6 +297,37 @@ mod tests {
             n_states_apart += apart.0;
         }
         assert!(4 * n_states < 3 * n_states_apart, "{n_states} states, {n_states_apart} without sharing");
+    }
+
+    #[test]
+    fn what_is_shared_counts_as_work() {
+        let budget = CompileBudget::none();
+        let lowered = |n_alternatives: usize, n_parts: usize, n_bytes: usize, limits: &Limits| {
+            let mut builder = GrammarBuilder::new();
+            let part = builder.push(Expr::Literal(vec![b'a'; n_bytes].into()));
+            let alternative = builder.push(Expr::Sequence(vec![part; n_parts].into()));
+            let body = builder.push(Expr::Choice(vec![alternative; n_alternatives].into()));
+            let root = builder.rule("root");
+            builder.define(root, body);
+            lower(&builder.finish(root).unwrap(), &Names, limits, &budget).map(drop)
+        };
+        let limits = Limits { automaton_states_max: 1000, ..Limits::default() };
+        let error = lowered(1, 1_000_000, 640, &limits).unwrap_err();
+        assert!(error.limit_met().is_some_and(|(given, limit)| given == 1001 && limit == 1000), "{error}");
+        assert!(budget.n_steps() < 20_000, "{} steps", budget.n_steps());
+        let before = budget.n_steps();
+        lowered(1000, 100, 1, &Limits::default()).unwrap();
+        assert!(budget.n_steps() - before > 1000 * 98);
+    }
+
+    #[test]
+    fn a_limit_is_met_at_the_literal_that_an_alternative_begins_with() {
+        let alternatives: Vec<String> = ('a'..='k').map(|c| format!(r#""<{c} of many>" [0-9]"#)).collect();
+        let text = format!("root ::= {}", alternatives.join(" | "));
+        let limits = Limits { automaton_states_max: 60, ..Limits::default() };
+        let span = lowered(&text, &limits).unwrap_err().span().unwrap();
+        let found = &text[span.start as usize..span.end as usize];
+        assert!(found.starts_with("\"<") && found.ends_with(">\""), "{found}");
     }
 
     #[test]
