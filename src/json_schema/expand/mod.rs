@@ -192,7 +192,8 @@ impl<'a> Expander<'a> {
         Ok(shapes)
     }
 
-    /// Returns the shape of a schema that says no more than of which type a scalar is, like most parameters of a tool. PERF: 12 % of a compile of plain tools.
+    /// Returns the shape of a schema that says no more than of which type a scalar is, like most parameters of a tool.
+    // PERF: 128 tools of six plain parameters take 41.3 M instructions to compile without it, 39.8 M with it (callgrind of `--bench tools`).
     fn shape_of_type(&self, members: &[Member], kind: ValueKind) -> Option<Shape> {
         let &[Member { subject: Subject::Schema(id), is_negated: false, .. }] = members else { return None };
         let Body::Keywords { entries, .. } = self.model.schema(id).body() else { return None };
