@@ -11,6 +11,7 @@ use super::value::{Json, Kind, Member, Text, ValueId};
 use crate::Limits;
 use crate::frontend::SyntaxError;
 use crate::util::Span;
+use std::sync::Arc;
 
 impl Json {
     /// Parses a text as one JSON value.
@@ -29,16 +30,37 @@ impl Json {
         limits: &Limits,
         go_on: &dyn Fn(usize) -> bool,
     ) -> Result<Json, SchemaError> {
+        Json::outline(source, &[], limits, go_on)
+    }
+
+    /// As [`Self::parse_within`], but objects that are the values of some keys are checked and left unread, with no members: [`Self::part`] reads one. Of a document whose
+    /// schemas are compiled by themselves nearly everything is in these.
+    pub(crate) fn outline(
+        source: &str,
+        unread: &[&str],
+        limits: &Limits,
+        go_on: &dyn Fn(usize) -> bool,
+    ) -> Result<Json, SchemaError> {
         let bytes_max = limits.source_bytes_max.min(u32::MAX as usize - 1);
         if source.len() > bytes_max {
             return Err(SchemaError::too_much("source_bytes_max", source.len(), bytes_max));
         }
-        let json = Json::empty(source.into());
-        // Capacity for most documents.
-        let open =
-            Open { frames: Vec::with_capacity(16), items: Vec::with_capacity(16), members: Vec::with_capacity(32) };
-        let (bytes, at, looked_at) = (source.as_bytes(), 0, 0);
-        let mut reader = Reader { source, bytes, at, limits, json, open, go_on, looked_at };
+        let mut reader = Reader::new(Json::empty(source.into(), "".into(), source.len()), source, 0, limits, go_on);
+        reader.unread = unread;
+        reader.document()?;
+        Ok(reader.json)
+    }
+
+    /// Reads a value of this document as a document of its own, with the same spans and JSON pointers.
+    pub(crate) fn part(
+        &self,
+        id: ValueId,
+        limits: &Limits,
+        go_on: &dyn Fn(usize) -> bool,
+    ) -> Result<Json, SchemaError> {
+        let (start, end) = (self.span(id).start as usize, self.span(id).end as usize);
+        let json = Json::empty(Arc::clone(&self.source), self.pointer(id).into(), end - start);
+        let mut reader = Reader::new(json, &self.source[..end], start, limits, go_on);
         reader.document()?;
         Ok(reader.json)
     }
@@ -98,13 +120,13 @@ impl Open {
     }
 }
 
-fn check_bounds(json: &Json, open: &Open, limits: &Limits) -> Result<(), SchemaError> {
+fn check_bounds(n_values: usize, open: &Open, limits: &Limits) -> Result<(), SchemaError> {
     if open.frames.len() > limits.json_nesting_max {
         return Err(SchemaError::too_much("json_nesting_max", open.frames.len(), limits.json_nesting_max));
     }
     let values_max = limits.json_values_max.min(u32::MAX as usize - 1);
-    if json.n_values() > values_max {
-        return Err(SchemaError::too_much("json_values_max", json.n_values(), values_max));
+    if n_values > values_max {
+        return Err(SchemaError::too_much("json_values_max", n_values, values_max));
     }
     Ok(())
 }
@@ -116,6 +138,9 @@ struct Reader<'a> {
     limits: &'a Limits,
     json: Json,
     open: Open,
+    /// The keys whose objects are left unread, and how many values are in such objects so far.
+    unread: &'a [&'a str],
+    n_unread: usize,
     go_on: &'a dyn Fn(usize) -> bool,
     /// Where `go_on` was asked last.
     looked_at: usize,
@@ -124,9 +149,25 @@ struct Reader<'a> {
 /// Bytes between two questions whether to go on.
 const BYTES_PER_LOOK: usize = 1 << 14;
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(json: Json, source: &'a str, at: usize, limits: &'a Limits, go_on: &'a dyn Fn(usize) -> bool) -> Self {
+        // Capacity for most documents.
+        let open =
+            Open { frames: Vec::with_capacity(16), items: Vec::with_capacity(16), members: Vec::with_capacity(32) };
+        let bytes = source.as_bytes();
+        Reader { source, bytes, at, limits, json, open, unread: &[], n_unread: 0, go_on, looked_at: at }
+    }
+
     fn document(&mut self) -> Result<(), SchemaError> {
         self.skip_white();
+        self.whole_value::<true>()?;
+        self.skip_white();
+        if self.at < self.bytes.len() { self.expected("the end of the text") } else { Ok(()) }
+    }
+
+    /// Reads a value with all that is in it. If it isn't stored, it is only checked.
+    fn whole_value<const IS_STORED: bool>(&mut self) -> Result<(), SchemaError> {
+        let depth = self.open.frames.len();
         loop {
             if self.at - self.looked_at >= BYTES_PER_LOOK {
                 if !(self.go_on)(self.at - self.looked_at) {
@@ -135,58 +176,76 @@ impl Reader<'_> {
                 self.looked_at = self.at;
             }
             // A value begins here; a scalar or an empty container ends at once.
-            let mut ended = self.value()?;
+            let mut ended = match IS_STORED && self.is_left_unread() {
+                true => self.pass_over()?,
+                false => self.value::<IS_STORED>()?,
+            };
             while ended {
+                if self.open.frames.len() == depth {
+                    return Ok(());
+                }
                 self.skip_white();
-                let Some(frame) = self.open.frames.last() else { return self.finish() };
+                let frame = self.open.frames.last().expect("the value is open");
                 let (close, is_object) = if frame.is_object { (b'}', true) } else { (b']', false) };
                 match self.peek() {
                     Some(b',') => {
                         self.at += 1;
                         self.skip_white();
                         if is_object {
-                            self.key("a key in quotes")?;
+                            self.key::<IS_STORED>("a key in quotes")?;
                         }
                         ended = false;
                     }
-                    Some(byte) if byte == close => self.end(),
+                    Some(byte) if byte == close => self.end::<IS_STORED>(),
                     _ => return self.expected(if is_object { "`,` or `}`" } else { "`,` or `]`" }),
                 }
             }
         }
     }
 
-    fn finish(&mut self) -> Result<(), SchemaError> {
-        if self.at < self.bytes.len() { self.expected("the end of the text") } else { Ok(()) }
+    /// Tells whether an object begins here that is left unread.
+    fn is_left_unread(&self) -> bool {
+        let key = || self.open.frames.last().and_then(|frame| frame.key);
+        let is_listed = |text: Text| self.unread.contains(&&self.json.texts[text.start as usize..text.end as usize]);
+        !self.unread.is_empty() && self.peek() == Some(b'{') && key().is_some_and(|(text, _)| is_listed(text))
+    }
+
+    /// Checks an object and stores nothing of it but its span. Returns that it has ended.
+    fn pass_over(&mut self) -> Result<bool, SchemaError> {
+        let start = self.at;
+        self.whole_value::<false>()?;
+        // The object itself is stored.
+        self.n_unread -= 1;
+        let id = self.json.push(Kind::Null, Span::new(start, self.at));
+        self.json.close_object(id, &[], self.at);
+        self.open.add(id);
+        Ok(true)
     }
 
     /// Reads a scalar, an empty container, or the beginning of another one up to its first value; returns whether it
     /// has ended.
-    fn value(&mut self) -> Result<bool, SchemaError> {
+    fn value<const IS_STORED: bool>(&mut self) -> Result<bool, SchemaError> {
         let start = self.at;
-        let id = match self.peek() {
+        let kind = match self.peek() {
             Some(open @ (b'{' | b'[')) => {
                 self.at += 1;
-                let id = self.json.push(Kind::Null, Span::new(start, self.at));
+                let id = if IS_STORED { self.json.push(Kind::Null, Span::new(start, self.at)) } else { ValueId(0) };
                 self.open.begin(id, open == b'{');
-                self.check(start)?;
+                self.check::<IS_STORED>(start)?;
                 self.skip_white();
                 if self.peek() == Some(open + 2) {
-                    self.end();
+                    self.end::<IS_STORED>();
                     return Ok(true);
                 }
                 if open == b'{' {
-                    self.key("a key in quotes or `}`")?;
+                    self.key::<IS_STORED>("a key in quotes or `}`")?;
                 }
                 return Ok(false);
             }
-            Some(b'"') => {
-                let text = self.string()?;
-                self.json.push(Kind::String(text), Span::new(start, self.at))
-            }
+            Some(b'"') => Kind::String(self.string::<IS_STORED>()?),
             Some(b'-' | b'0'..=b'9') => {
                 let number = self.number()?;
-                self.json.push_number(number, Span::new(start, self.at))
+                if IS_STORED { self.json.number(number) } else { Kind::Null }
             }
             _ => {
                 let words = [("true", Kind::Bool(true)), ("false", Kind::Bool(false)), ("null", Kind::Null)];
@@ -195,30 +254,37 @@ impl Reader<'_> {
                     return self.expected("a value");
                 };
                 self.at += word.len();
-                self.json.push(kind, Span::new(start, self.at))
+                kind
             }
         };
-        self.check(start)?;
-        self.open.add(id);
+        let id = IS_STORED.then(|| self.json.push(kind, Span::new(start, self.at)));
+        self.check::<IS_STORED>(start)?;
+        id.into_iter().for_each(|id| self.open.add(id));
         Ok(true)
     }
 
     /// Ends the innermost array or object at its closing bracket.
-    fn end(&mut self) {
+    fn end<const IS_STORED: bool>(&mut self) {
         self.at += 1;
-        let id = self.open.end(&mut self.json, self.at);
-        self.open.add(id);
+        if IS_STORED {
+            let id = self.open.end(&mut self.json, self.at);
+            self.open.add(id);
+        } else {
+            self.open.frames.pop();
+        }
     }
 
     /// Reads a key and its colon.
-    fn key(&mut self, expected: &str) -> Result<(), SchemaError> {
+    fn key<const IS_STORED: bool>(&mut self, expected: &str) -> Result<(), SchemaError> {
         let start = self.at;
         if self.peek() != Some(b'"') {
             return self.expected(expected);
         }
-        let text = self.string()?;
-        let key = Some((text, Span::new(start, self.at)));
-        self.open.frames.last_mut().expect("an object is open").key = key;
+        let text = self.string::<IS_STORED>()?;
+        if IS_STORED {
+            let key = Some((text, Span::new(start, self.at)));
+            self.open.frames.last_mut().expect("an object is open").key = key;
+        }
         self.skip_white();
         if self.peek() != Some(b':') {
             return self.expected("`:`");
@@ -254,15 +320,17 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads a string with its quotes into the texts of the document.
-    fn string(&mut self) -> Result<Text, SchemaError> {
+    /// Reads a string with its quotes, and stores it among the texts of the document.
+    fn string<const IS_STORED: bool>(&mut self) -> Result<Text, SchemaError> {
         let quote = self.at;
         let start = self.json.texts.len() as u32;
         self.at += 1;
         loop {
             let run = self.at;
             self.at += n_plain(&self.bytes[run..]);
-            self.json.texts.push_str(&self.source[run..self.at]);
+            if IS_STORED {
+                self.json.texts.push_str(&self.source[run..self.at]);
+            }
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -270,7 +338,9 @@ impl Reader<'_> {
                 }
                 Some(b'\\') => {
                     let c = self.escape()?;
-                    self.json.texts.push(c);
+                    if IS_STORED {
+                        self.json.texts.push(c);
+                    }
                 }
                 Some(control) => {
                     let message = format!("control character U+{control:04X} in a string must be written as an escape");
@@ -332,9 +402,12 @@ impl Reader<'_> {
         }
     }
 
-    fn check(&self, start: usize) -> Result<(), SchemaError> {
+    /// Counts a value that began there.
+    fn check<const IS_STORED: bool>(&mut self, start: usize) -> Result<(), SchemaError> {
+        self.n_unread += usize::from(!IS_STORED);
+        let n_values = self.json.n_values() + self.n_unread;
         let span = Span::new(start, self.at);
-        check_bounds(&self.json, &self.open, self.limits).map_err(|error| error.in_source(self.source, span))
+        check_bounds(n_values, &self.open, self.limits).map_err(|error| error.in_source(self.source, span))
     }
 
     fn expected<T>(&self, what: &str) -> Result<T, SchemaError> {
@@ -356,7 +429,7 @@ fn copy(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError>
         Member(&'a str, &'a Serde),
         End,
     }
-    let mut json = Json::empty("".into());
+    let mut json = Json::empty("".into(), "".into(), 0);
     let mut open = Open::default();
     let mut tasks = vec![Task::Value(value)];
     let push_text = |json: &mut Json, text: &str| {
@@ -392,7 +465,8 @@ fn copy(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError>
                             SchemaError::syntax(SyntaxError::new(&text, Span::new(0, text.len()), error.to_string()))
                         }
                     })?;
-                json.push_number(number, Span::default())
+                let number = json.number(number);
+                json.push(number, Span::default())
             }
             Serde::String(text) => {
                 let text = push_text(&mut json, text)?;
@@ -403,7 +477,7 @@ fn copy(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError>
                 open.begin(id, false);
                 tasks.push(Task::End);
                 tasks.extend(items.iter().rev().map(Task::Value));
-                check_bounds(&json, &open, limits)?;
+                check_bounds(json.n_values(), &open, limits)?;
                 continue;
             }
             Serde::Object(members) => {
@@ -413,11 +487,11 @@ fn copy(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError>
                 let first = tasks.len();
                 tasks.extend(members.iter().map(|(key, value)| Task::Member(key, value)));
                 tasks[first..].reverse();
-                check_bounds(&json, &open, limits)?;
+                check_bounds(json.n_values(), &open, limits)?;
                 continue;
             }
         };
-        check_bounds(&json, &open, limits)?;
+        check_bounds(json.n_values(), &open, limits)?;
         open.add(id);
     }
     Ok(json)
@@ -607,7 +681,8 @@ mod tests {
         let leaf =
             prop_oneof![Just("null".to_owned()), Just("true".to_owned()), Just("false".to_owned()), number, string];
         leaf.prop_recursive(5, 40, 6, move |inner| {
-            let members = prop::collection::vec((string, inner.clone()), 0..12);
+            let key = prop_oneof![3 => string, 1 => Just("\"a\"".to_owned())];
+            let members = prop::collection::vec((key, inner.clone()), 0..12);
             prop_oneof![
                 prop::collection::vec(inner, 0..6).prop_map(|items| format!("[ {} ]", items.join(" ,"))),
                 members.prop_map(|members| {
@@ -616,6 +691,45 @@ mod tests {
                 }),
             ]
         })
+    }
+
+    const UNREAD: &[&str] = &["", "a"];
+
+    /// Of a document whose objects are left unread, the same is refused, and together with these parts the same is read.
+    fn is_whole_with_its_parts(source: &str) -> Result<(), TestCaseError> {
+        let limits = Limits { json_values_max: 30, json_nesting_max: 4, ..Limits::default() };
+        for limits in [Limits::default(), limits] {
+            let outline = Json::outline(source, UNREAD, &limits, &|_| true);
+            let whole = match (Json::parse(source, &limits), &outline) {
+                (Ok(whole), Ok(_)) => whole,
+                (whole, outline) => {
+                    prop_assert_eq!(whole.err(), outline.as_ref().err().cloned(), "{:?}", source);
+                    continue;
+                }
+            };
+            let outline = outline.unwrap();
+            let mut n_values = 0;
+            for id in (0..outline.n_values()).map(ValueId::new) {
+                let same = whole.value_at(outline.span(id)).unwrap();
+                prop_assert_eq!(outline.pointer(id), whole.pointer(same));
+                let is_unread = matches!(whole.value(same), Value::Object(_))
+                    && outline.key_of(id).is_some_and(|key| UNREAD.contains(&key));
+                if !is_unread {
+                    n_values += 1;
+                    continue;
+                }
+                prop_assert_eq!(outline.value(id), Value::Object(&[]));
+                let part = outline.part(id, &limits, &|_| true).unwrap();
+                n_values += part.n_values();
+                for id in (0..part.n_values()).map(ValueId::new) {
+                    let same = whole.value_at(part.span(id)).unwrap();
+                    prop_assert_eq!(part.pointer(id), whole.pointer(same));
+                    prop_assert_eq!(part.to_json(id), whole.to_json(same));
+                }
+            }
+            prop_assert_eq!(n_values, whole.n_values());
+        }
+        Ok(())
     }
 
     /// Whether a value is what the other reader, with its binary numbers, made of it.
@@ -661,6 +775,7 @@ mod tests {
         #[test]
         fn reads_what_serde_reads(source in json_texts()) {
             agrees_with_serde(&source)?;
+            is_whole_with_its_parts(&source)?;
         }
 
         #[test]
@@ -675,7 +790,9 @@ mod tests {
                     None => {}
                 }
             }
-            agrees_with_serde(&chars.into_iter().collect::<String>())?;
+            let edited: String = chars.into_iter().collect();
+            agrees_with_serde(&edited)?;
+            is_whole_with_its_parts(&edited)?;
         }
     }
 

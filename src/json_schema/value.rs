@@ -12,6 +12,7 @@
 use super::decimal::Decimal;
 use crate::util::{Span, index_type};
 use core::fmt::{self, Write as _};
+use std::sync::Arc;
 
 index_type!(
     /// The index of a value of a [`Json`] document.
@@ -32,7 +33,9 @@ index_type!(
 /// ```
 #[derive(Clone, Debug)]
 pub struct Json {
-    pub(super) source: Box<str>,
+    pub(super) source: Arc<str>,
+    /// The JSON pointer of the root: not empty where this is a part of a document.
+    pub(super) origin: Box<str>,
     pub(super) nodes: Vec<Node>,
     items: Vec<ValueId>,
     members: Vec<Member>,
@@ -113,14 +116,15 @@ const NONE: u32 = u32::MAX;
 const LINEAR_MAX: usize = 8;
 
 impl Json {
-    pub(super) fn empty(source: Box<str>) -> Json {
+    /// Returns a document without a root, with capacity for one of so many bytes.
+    pub(super) fn empty(source: Arc<str>, origin: Box<str>, n_bytes: usize) -> Json {
         let (items, sorted, numbers, duplicates) = Default::default();
         // Capacity for nearly all documents: schemas of parameters, without white space, are the dense ones. Long ones grow.
-        let n_read = source.len().min(1 << 16);
+        let n_read = n_bytes.min(1 << 16);
         let (n_values, n_bytes) = (n_read / 10 + 1, n_read / 4 * 3);
         let (nodes, members) = (Vec::with_capacity(n_values), Vec::with_capacity(n_values));
         let texts = String::with_capacity(n_bytes);
-        Json { source, nodes, items, members, sorted, texts, numbers, duplicates }
+        Json { source, origin, nodes, items, members, sorted, texts, numbers, duplicates }
     }
 
     /// Returns the outermost value.
@@ -151,6 +155,11 @@ impl Json {
     /// Returns the text that this was read from; empty if it was not read from a text.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// As [`Self::source`], to be kept.
+    pub(crate) fn shared_source(&self) -> Arc<str> {
+        Arc::clone(&self.source)
     }
 
     /// Returns a value, one level deep.
@@ -206,7 +215,7 @@ impl Json {
     }
 
     /// Returns the number of values in a value, itself included.
-    pub(crate) fn n_values_within(&self, id: ValueId) -> usize {
+    fn n_values_within(&self, id: ValueId) -> usize {
         let end = self.nodes[id.index()].span.end;
         self.nodes.partition_point(|node| node.span.start < end) - id.index()
     }
@@ -252,7 +261,7 @@ impl Json {
             path.push(at);
             at = parent;
         }
-        let mut text = String::new();
+        let mut text = String::from(&*self.origin);
         for &id in path.iter().rev() {
             text.push('/');
             match self.key_of(id) {
@@ -372,9 +381,10 @@ impl Json {
         id
     }
 
-    pub(super) fn push_number(&mut self, number: Decimal, span: Span) -> ValueId {
+    /// Stores a number.
+    pub(super) fn number(&mut self, number: Decimal) -> Kind {
         self.numbers.push(number);
-        self.push(Kind::Number((self.numbers.len() - 1) as u32), span)
+        Kind::Number((self.numbers.len() - 1) as u32)
     }
 
     /// Sets the items of an array.

@@ -68,7 +68,7 @@ use crate::json_schema::{Json, SchemaError, Value, ValueId};
 use crate::limits::Limits;
 use crate::pass::BuildError;
 use crate::util::Span;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use steps::Steps;
 
 /// A structural tag that was read: its grammar, and where its schemas are in the document.
@@ -76,8 +76,14 @@ use steps::Steps;
 pub struct StructuralTag {
     grammar: Arc<Grammar>,
     warnings: Vec<Warning>,
-    json: Json,
+    source: Arc<str>,
+    limits: Limits,
+    /// The document, once somebody asks for a place.
+    json: OnceLock<Json>,
 }
+
+/// The fields whose values are schemas: these are compiled by themselves, so the objects are not read here.
+const SCHEMA_FIELDS: &[&str] = &["json_schema", "schema"];
 
 impl StructuralTag {
     /// Reads the JSON text of a structural tag. Its schemas are checked when the grammar is compiled.
@@ -108,10 +114,17 @@ impl StructuralTag {
         go_on: &dyn Fn(usize) -> bool,
     ) -> Result<StructuralTag, TagError> {
         let steps = Steps::new(go_on);
-        let json = Json::parse_within(text, limits, go_on).map_err(|error| TagError::json(&error))?;
+        let json = Json::outline(text, SCHEMA_FIELDS, limits, go_on).map_err(|error| TagError::json(&error))?;
         let model = read::read(&json, options, limits, steps)?;
         let grammar = lower::lower(&json, &model, limits, steps)?.into();
-        Ok(StructuralTag { grammar, warnings: model.warnings, json })
+        let (source, limits) = (json.shared_source(), limits.clone());
+        Ok(StructuralTag { grammar, warnings: model.warnings, source, limits, json: OnceLock::new() })
+    }
+
+    /// Returns the document with all that is in its schemas.
+    fn json(&self) -> &Json {
+        let read = || Json::parse(&self.source, &self.limits).expect("the text was checked before");
+        self.json.get_or_init(read)
     }
 
     /// Returns the grammar. Spans of it are those of the JSON text.
@@ -141,7 +154,7 @@ impl StructuralTag {
 
     /// Returns the error of a schema of the document that an operand of the grammar with a span is or is part of.
     pub(crate) fn schema_error(&self, span: Option<Span>, operand: &SchemaOperand, error: SchemaError) -> TagError {
-        let json = &self.json;
+        let json = self.json();
         let at = span.and_then(|span| json.schema_around(span, operand.text()));
         // A schema of a grammar that is a string of the document.
         let holds = |id: &ValueId| {
@@ -156,14 +169,16 @@ impl StructuralTag {
 
     /// Returns the error of building what has a span of the grammar, if something has.
     pub(crate) fn build_error(&self, error: &BuildError) -> Option<TagError> {
-        let format = self.json.value_at(error.span()?)?;
+        let span = error.span()?;
+        let json = self.json();
+        let format = json.value_at(span)?;
         let at = error.unknown_token().and_then(|token| self.token_within(format, &token));
-        Some(TagError::build(&self.json, at.unwrap_or(format), error.clone()))
+        Some(TagError::build(json, at.unwrap_or(format), error.clone()))
     }
 
     /// Returns the first place within a format that names a token.
     fn token_within(&self, format: ValueId, token: &ControlRef) -> Option<ValueId> {
-        let json = &self.json;
+        let json = self.json();
         let is_token = |id: &ValueId| match (json.value(*id), token) {
             (Value::String(name), ControlRef::Name(wanted)) => *name == **wanted,
             (Value::Number(number), ControlRef::Id(wanted)) => number.to_string() == wanted.to_string(),
@@ -185,6 +200,7 @@ impl StructuralTag {
 
     /// Returns the JSON pointer of what has a span of the grammar, such as a schema.
     pub fn pointer_of(&self, span: Span) -> Option<String> {
-        self.json.value_at(span).map(|id| self.json.pointer(id))
+        let json = self.json();
+        json.value_at(span).map(|id| json.pointer(id))
     }
 }

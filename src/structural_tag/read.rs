@@ -228,16 +228,11 @@ impl Reader<'_> {
         let Some((style, style_at)) = style else {
             return Ok(Format::JsonSchema(self.operand(schema, options)?, schema));
         };
-        self.count_excluded(at, schema, options.excluded_texts.len())?;
+        let part = self.json.part(schema, self.limits, self.steps.go_on()).map_err(|error| TagError::json(&error))?;
+        self.count_excluded(at, &part, options.excluded_texts.len())?;
         if let Some(style) = NestedStyle::find(&style) {
-            return Ok(Format::Nested(Box::new(Nested::read(
-                self.json,
-                schema,
-                style,
-                options,
-                self.limits,
-                self.steps,
-            )?)));
+            let nested = Nested::read(&part, part.root(), style, options, self.limits, self.steps)?;
+            return Ok(Format::Nested(Box::new(nested)));
         }
         let found = Style::find(&style).ok_or_else(|| {
             let names: Vec<&str> = ["json"].into_iter().chain(Style::names()).chain(NestedStyle::names()).collect();
@@ -247,7 +242,7 @@ impl Reader<'_> {
             TagError::unsupported(self.json, style_at, format!("the style `{style}` is not supported: {hint}"))
         })?;
         let has_any_order = options.has_any_order;
-        let parameters = Parameters::read(self.json, schema, found, options, self.steps)?;
+        let parameters = Parameters::read(&part, part.root(), found, options, self.steps)?;
         let (given, limit) = (parameters.n_declared(), self.limits.any_order_keys_max.min(ANY_ORDER_MAX));
         if has_any_order && given > limit {
             let what = "parameters in any order (any_order_keys_max)";
@@ -257,8 +252,8 @@ impl Reader<'_> {
     }
 
     /// Refuses so many excluded texts and parameters that having all of these with each parameter would take much memory.
-    fn count_excluded(&mut self, at: ValueId, schema: ValueId, n_excluded: usize) -> Result<(), TagError> {
-        self.n_excluded = self.n_excluded.saturating_add(n_excluded.saturating_mul(self.json.n_values_within(schema)));
+    fn count_excluded(&mut self, at: ValueId, schema: &Json, n_excluded: usize) -> Result<(), TagError> {
+        self.n_excluded = self.n_excluded.saturating_add(n_excluded.saturating_mul(schema.n_values()));
         let limit = self.limits.n_exprs_max.saturating_mul(EXCLUDED_PAIRS_PER_EXPR);
         if self.n_excluded > limit {
             let what = "pairs of an excluded text and a value of a schema (4 * n_exprs_max)";

@@ -19,6 +19,11 @@ impl<'a> Steps<'a> {
         Steps { go_on }
     }
 
+    /// Returns what is told of the steps.
+    pub fn go_on(self) -> &'a dyn Fn(usize) -> bool {
+        self.go_on
+    }
+
     pub fn spend(self, n_steps: usize) -> Result<(), TagError> {
         if (self.go_on)(n_steps) { Ok(()) } else { Err(TagError::interrupted()) }
     }
