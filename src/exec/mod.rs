@@ -20,6 +20,8 @@ pub(crate) use distinct_values::{DistinctValues, Within};
 pub(crate) use head::{BOTTOM, Configuration, Head, StackNodeId, signature};
 pub(crate) use lazy_dfa::{ConfigId, LazyDfa};
 pub(crate) use stack::{Stacks, StacksMark, can_end};
-pub(crate) use step::{Counted, count, end_token, is_done, start, step_byte, step_bytes, step_control, tidy};
+pub(crate) use step::{
+    PlainStep, end_token, enter, is_done, plain_step, start, step_byte, step_bytes, step_control, tidy,
+};
 pub(crate) use viable::Viability;
 pub(crate) use work::{OverBudget, Work};

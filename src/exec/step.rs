@@ -76,26 +76,39 @@ pub(crate) fn step_bytes(
     }
 }
 
-/// Where a move leads that changes nothing but a head's state and what it counts.
-pub(crate) enum Counted {
-    /// No text has so many pieces, or nothing can follow.
+/// Where a byte leads a head, as far as that is seen without a look at its stack.
+pub(crate) enum PlainStep {
+    /// No text goes on so, or none has so many pieces.
     Nowhere,
-    /// To the state, with this register.
-    On(u64),
+    /// To a state of the same unit, with this register: nothing else changes.
+    To(LocalState, u64),
+    /// Stacks change, or something ends.
+    Other,
 }
 
-/// Returns where a head with a register gets that enters a state by a move that pushes nothing, if the state counts and may not end with what is counted then: what
-/// [`Stacks::land`] does, without a look at the stack.
+/// Returns where a byte leads from a state with a register.
 #[inline]
-pub(crate) fn count(unit: &Unit, state: LocalState, register: u64) -> Option<Counted> {
+pub(crate) fn plain_step(unit: &Unit, state: LocalState, register: u64, byte: u8) -> PlainStep {
+    match unit.code(state, byte).step() {
+        Step::None => PlainStep::Nowhere,
+        Step::Plain(to) => PlainStep::To(to, register),
+        Step::Local(to) => enter(unit, to, register),
+        Step::List(_) => PlainStep::Other,
+    }
+}
+
+/// Returns where a head with a register gets that enters a state by a move that pushes nothing: what [`Stacks::land`] does, if the state counts and may not end with what is
+/// counted then.
+#[inline]
+pub(crate) fn enter(unit: &Unit, state: LocalState, register: u64) -> PlainStep {
     let info = unit.info(state);
-    let Kind::RegisterRule { register_rule } = info.kind else { return None };
+    let Kind::RegisterRule { register_rule } = info.kind else { return PlainStep::Other };
     let register_rule = unit.register_rule(register_rule);
     match register_rule.advance(register) {
-        None => Some(Counted::Nowhere),
-        Some(register) if register_rule.can_end(register) => None,
-        Some(register) if info.has_moves() && register_rule.can_continue(register) => Some(Counted::On(register)),
-        Some(_) => Some(Counted::Nowhere),
+        None => PlainStep::Nowhere,
+        Some(register) if register_rule.can_end(register) => PlainStep::Other,
+        Some(register) if info.has_moves() && register_rule.can_continue(register) => PlainStep::To(state, register),
+        Some(_) => PlainStep::Nowhere,
     }
 }
 
@@ -108,17 +121,8 @@ fn read_plain(program: &Program, stacks: &mut Stacks, live: &mut [Head], bytes: 
     let Some((linked, mut local)) = program.place(head.state) else { return 0 };
     let mut n_read = 0;
     for &byte in bytes {
-        local = match linked.unit.code(local, byte).step() {
-            Step::Plain(state) => state,
-            Step::Local(state) => match count(&linked.unit, state, head.register) {
-                Some(Counted::On(register)) => {
-                    head.register = register;
-                    state
-                }
-                Some(Counted::Nowhere) | None => break,
-            },
-            Step::None | Step::List(_) => break,
-        };
+        let PlainStep::To(state, register) = plain_step(&linked.unit, local, head.register, byte) else { break };
+        (local, head.register) = (state, register);
         n_read += 1;
     }
     head.state = linked.own(local);

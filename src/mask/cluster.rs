@@ -12,7 +12,7 @@
 
 use super::need::Need;
 use crate::automaton::{Kind, LocalState, Owner, PackedMove, RegisterRuleId, Step, Unit};
-use crate::exec::{Counted, count};
+use crate::exec::{PlainStep, enter};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set, byte_bit};
 use ahash::AHashMap;
@@ -667,7 +667,8 @@ impl ScanCluster {
     pub fn next(&self, unit: &Unit, (state, rest): Place, register: u64, byte: u8) -> Next {
         let rest = match rest {
             BOUNDARY if !self.alphabet.begins(byte) => return Next::Border,
-            // An ASCII character is whole.
+            // An ASCII character is whole, and most are.
+            BOUNDARY if byte.is_ascii() => BOUNDARY,
             BOUNDARY => Utf8State::of_lead(byte).unwrap_or(BOUNDARY),
             rest if !rest.bytes().contains(&byte) => return Next::Nowhere,
             rest => rest.after_continuation(),
@@ -683,10 +684,10 @@ impl ScanCluster {
         if !is_plain(unit, to) {
             return Next::Out;
         }
-        match count(unit, to, register) {
-            None => Next::Place((to, rest), register),
-            Some(Counted::On(register)) => Next::Place((to, rest), register),
-            Some(Counted::Nowhere) => Next::Nowhere,
+        match enter(unit, to, register) {
+            PlainStep::To(_, register) => Next::Place((to, rest), register),
+            PlainStep::Other => Next::Place((to, rest), register),
+            PlainStep::Nowhere => Next::Nowhere,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::vocab::{Region, TokenId, TrieNode};
 use std::sync::Arc;
 
 /// Tokens that are looked at one by one, at most: beyond, the trie is walked, which reads what they have in common once.
-const CANDIDATES_MAX: usize = 4096;
+const CANDIDATES_MAX: usize = 1024;
 /// Fewest kinds of bytes that refused tokens must have for these to tell them apart; with fewer, those that are long enough must be few.
 const KINDS_MIN: u32 = 2;
 /// Steps that a look at such a token takes, about.
@@ -71,6 +71,9 @@ impl Walker {
         let n_far = n_far(unit, head.register, cluster.strictest, vocab.token_bytes_max());
         let is_sure = |node: TrieNode, place: Place, depth: usize| {
             let height = trie.height(node);
+            if height == 0 {
+                return true;
+            }
             let is_read =
                 height <= cluster.n_safe_bytes(place) || cluster.need(place).is_missing_in(vocab.bytes_below(node));
             // Heights are cut off.

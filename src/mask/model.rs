@@ -14,7 +14,7 @@ use super::switches::ShortCut;
 use super::walk_context::WalkContext;
 use super::walker::{ModelPath, ProductWalk, Strategy, Twin, Walker};
 use crate::automaton::{BELOW, Kind, PackedMove, Program, StateId};
-use crate::exec::{Head, StackNodeId, Stacks, step_byte};
+use crate::exec::{Head, PlainStep, StackNodeId, Stacks, plain_step, step_byte};
 use crate::util::ByteSet;
 use crate::vocab::{TokenId, TrieNode};
 use smallvec::SmallVec;
@@ -220,6 +220,20 @@ impl Walker {
         let (own, model) =
             products.heads[twin.first as usize..twin.last as usize].split_at((twin.middle - twin.first) as usize);
         let is_apart = depth == 0 && products.apart.contains(byte);
+        if let (&[own], &[model], false) = (own, model, is_apart)
+            && let (Some(own), Some(model)) = (plainly(program, own, byte), plainly(program, model, byte))
+        {
+            // Nearly all nodes: both read on, and nothing ends.
+            let goes_on = trie.has_children(node) && !is_same(&self.stacks, own, model, STACK_DEPTH);
+            if goes_on {
+                products.levels.truncate(depth + 1);
+                products.heads.truncate(twin.last as usize);
+                products.heads.extend([own, model]);
+                let (first, middle, last) = (twin.last, twin.last + 1, twin.last + 2);
+                products.levels.push(Twin { first, middle, last, mark: twin.mark, ended: None });
+            }
+            return goes_on;
+        }
         // On the first level that was seen before.
         if depth > 0 && is_alike_at_a_glance(program, &self.stacks, own, model, byte) {
             return false;
@@ -282,6 +296,15 @@ impl Walker {
         self.push_heads(&products.own);
         self.descend(context, node);
         self.levels.truncate(n_levels);
+    }
+}
+
+/// Returns the head that a byte leads to, if nothing but its state and what it counts change.
+fn plainly(program: &Program, head: Head, byte: u8) -> Option<Head> {
+    let (linked, local) = program.place(head.state)?;
+    match plain_step(&linked.unit, local, head.register, byte) {
+        PlainStep::To(state, register) => Some(Head { state: linked.own(state), register, ..head }),
+        PlainStep::Nowhere | PlainStep::Other => None,
     }
 }
 

@@ -16,8 +16,8 @@ use super::subwalk;
 use super::switches::ShortCut;
 use super::walk_context::WalkContext;
 use super::walker::{Level, NODES_PER_WORK, Strategy, Walker};
-use crate::automaton::{BELOW, Kind, LocalState, Program, StateId, Step};
-use crate::exec::{BOTTOM, Counted, Head, StacksMark, can_end, count, signature, step_byte};
+use crate::automaton::{BELOW, Kind, LocalState, Program, StateId};
+use crate::exec::{BOTTOM, Head, PlainStep, StacksMark, can_end, plain_step, signature, step_byte};
 use crate::util::ByteSet;
 use crate::vocab::{Alphabet, CharCount, Region, TokenId, TrieNode};
 use smallvec::{SmallVec, smallvec};
@@ -417,26 +417,16 @@ impl Walker {
         let level = self.levels[depth];
         if level.is_single() {
             let Some((linked, local)) = context.program.place(level.head.state) else { return false };
-            match linked.unit.code(local, trie.byte(node)).step() {
-                Step::None => return false,
-                Step::Plain(state) => {
+            match plain_step(&linked.unit, local, level.head.register, trie.byte(node)) {
+                PlainStep::Nowhere => return false,
+                PlainStep::To(state, register) => {
                     self.levels.truncate(depth + 1);
-                    self.levels.push(Level { head: Head { state: linked.own(state), ..level.head }, ..level });
+                    self.levels
+                        .push(Level { head: Head { state: linked.own(state), register, ..level.head }, ..level });
                     self.found.tokens.extend_from_slice(trie.tokens(node));
                     return true;
                 }
-                Step::Local(state) => match count(&linked.unit, state, level.head.register) {
-                    Some(Counted::Nowhere) => return false,
-                    Some(Counted::On(register)) => {
-                        self.levels.truncate(depth + 1);
-                        self.levels
-                            .push(Level { head: Head { state: linked.own(state), register, ..level.head }, ..level });
-                        self.found.tokens.extend_from_slice(trie.tokens(node));
-                        return true;
-                    }
-                    None => {}
-                },
-                Step::List(_) => {}
+                PlainStep::Other => {}
             }
         }
         self.slow_step(context, node, depth)

@@ -3,11 +3,17 @@
 use super::TokenId;
 use super::trie::byte_bit;
 
+/// The kinds of bytes: [`byte_bit`]s.
+const N_KINDS: usize = u64::BITS as usize;
+
+/// Places of which one word tells.
+const PLACES_PER_BLOCK: usize = u64::BITS as usize;
+
 /// The text tokens with at least one byte, longest first.
 #[derive(Debug)]
 pub(crate) struct LongestFirst {
     tokens: Box<[TokenId]>,
-    /// By place: the set of the token's bytes, as [`byte_bit`]s.
+    /// By kind of bytes, and there by [`PLACES_PER_BLOCK`] places: which of these have tokens with such a byte.
     kinds: Box<[u64]>,
     /// By a number of bytes: how many tokens are longer.
     n_longer: Box<[u32]>,
@@ -22,11 +28,17 @@ impl LongestFirst {
         }
         (0..len_max).rev().for_each(|len| n_longer[len] += n_longer[len + 1]);
         let n_tokens = n_longer[0] as usize;
-        let (mut ids, mut kinds, mut next) = (vec![0; n_tokens], vec![0; n_tokens], n_longer.clone());
+        let (mut ids, mut next) = (vec![0; n_tokens], n_longer.clone());
+        let n_blocks = n_tokens.div_ceil(PLACES_PER_BLOCK);
+        let mut kinds = vec![0; N_KINDS * n_blocks];
         for (id, bytes) in tokens.filter(|(_, bytes)| !bytes.is_empty()) {
             let place = &mut next[bytes.len()];
-            ids[*place as usize] = id;
-            kinds[*place as usize] = bytes.iter().fold(0, |kinds, &byte| kinds | byte_bit(byte));
+            let at = *place as usize;
+            ids[at] = id;
+            for &byte in bytes {
+                let kind = byte_bit(byte).trailing_zeros() as usize;
+                kinds[kind * n_blocks + at / PLACES_PER_BLOCK] |= 1 << (at % PLACES_PER_BLOCK);
+            }
             *place += 1;
         }
         LongestFirst { tokens: ids.into(), kinds: kinds.into(), n_longer: n_longer.into() }
@@ -43,18 +55,16 @@ impl LongestFirst {
     }
 
     /// Adds to `found` tokens of more than so many bytes that have bytes of all kinds of some of these sets, longest first, until they are more than `found_max`.
+    ///
+    /// A look at 64 tokens takes some steps for each kind of the sets.
     pub fn add_with_kinds(&self, len: usize, sets: &[u64], found_max: usize, found: &mut Vec<TokenId>) {
-        // So many that a look at all of them costs little more than at one.
-        const BLOCK: usize = 32;
-        let n = self.n_longer(len);
-        let has_all = |kinds: u64, set: u64| kinds & set == set;
-        for (tokens, kinds) in self.tokens[..n].chunks(BLOCK).zip(self.kinds[..n].chunks(BLOCK)) {
-            let is_any = |&set: &u64| kinds.iter().fold(false, |is_any, &kinds| is_any | has_all(kinds, set));
-            if !sets.iter().any(is_any) {
-                continue;
-            }
-            let has_one = |kinds: u64| sets.iter().any(|&set| has_all(kinds, set));
-            found.extend(tokens.iter().zip(kinds).filter(|(_, kinds)| has_one(**kinds)).map(|(&token, _)| token));
+        let n_blocks = self.tokens.len().div_ceil(PLACES_PER_BLOCK);
+        for (block, tokens) in self.longer(len).chunks(PLACES_PER_BLOCK).enumerate() {
+            let are_here = u64::MAX >> (PLACES_PER_BLOCK - tokens.len());
+            let of_kind = |kind: usize| self.kinds[kind * n_blocks + block];
+            let of_set = |&set: &u64| bits_of(set).fold(are_here, |places, kind| places & of_kind(kind));
+            let places = sets.iter().fold(0, |places, set| places | of_set(set));
+            found.extend(bits_of(places).map(|place| tokens[place]));
             if found.len() > found_max {
                 return;
             }
@@ -65,6 +75,15 @@ impl LongestFirst {
     pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.tokens) + size_of_val(&*self.kinds) + size_of_val(&*self.n_longer)
     }
+}
+
+/// Returns the bits of a word that are set, ascending.
+fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = (word != 0).then_some(word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
 }
 
 #[cfg(test)]
