@@ -266,6 +266,7 @@ impl Json {
             text.push('/');
             match self.key_of(id) {
                 None => write!(text, "{}", self.nodes[id.index()].index).expect("writing to a string succeeds"),
+                Some(key) if !key.contains(['~', '/']) => text += key,
                 Some(key) => text += &key.replace('~', "~0").replace('/', "~1"),
             }
         }

@@ -27,8 +27,8 @@ impl Place {
 /// The places of a schema.
 pub(super) struct Places<'j> {
     json: &'j Json,
+    schema: ValueId,
     whole: SchemaOperand,
-    root: String,
     /// Whether the schema says how its references and keywords are read.
     has_dialect: bool,
 }
@@ -39,7 +39,7 @@ impl<'j> Places<'j> {
         let span = json.span(schema);
         let whole = SchemaOperand::new(&json.source()[span.start as usize..span.end as usize], options);
         let has_dialect = ["$schema", "$id", "id"].iter().any(|word| json.member(schema, word).is_some());
-        Places { json, whole, root: json.pointer(schema), has_dialect }
+        Places { json, schema, whole, has_dialect }
     }
 
     /// Returns the place of a schema within.
@@ -50,7 +50,8 @@ impl<'j> Places<'j> {
         match self.has_dialect || text.contains('$') || text.contains("\\u") {
             true => {
                 let mut options = self.whole.options().clone();
-                self.json.pointer(id)[self.root.len()..].clone_into(&mut options.read.pointer);
+                let n_outside = self.json.pointer(self.schema).len();
+                self.json.pointer(id)[n_outside..].clone_into(&mut options.read.pointer);
                 Place { operand: self.whole.with_options(options), span }
             }
             false => Place { operand: SchemaOperand::new(text, self.whole.options().clone()), span },
