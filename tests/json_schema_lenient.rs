@@ -145,3 +145,21 @@ fn what_is_dropped_lets_more_through_and_never_less() {
     println!("{n_compiled} compiled, {n_relaxed} relaxed, {n_valid} valid values, refused: {refusals:?}");
     assert!(refusals.len() < N_SCHEMAS / 50 && n_relaxed > N_SCHEMAS / 4 && n_valid > N_SCHEMAS, "{refusals:?}");
 }
+
+#[test]
+fn one_of_many_divisors_is_enforced_as_far_as_automata_are_small() {
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    let options = SchemaOptions { is_lenient: true, ..SchemaOptions::default() };
+    let primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+    let branches: Vec<String> = primes.iter().map(|prime| format!(r#"{{"multipleOf":{prime}}}"#)).collect();
+    let schema = format!(r#"{{"type":"integer","oneOf":[{}]}}"#, branches.join(","));
+    let compiled = compiler.compile_json_schema_with(&schema, &options, &CompileOptions::default()).unwrap();
+    assert!(compiled.schema_report().is_some_and(|report| !report.is_exact()));
+    for number in 0..5000u32 {
+        let n_divisors = primes.iter().filter(|&prime| number.is_multiple_of(*prime)).count();
+        let n_small = primes[..4].iter().filter(|&prime| number.is_multiple_of(*prime)).count();
+        let is_accepted = accepts(&compiled, &number.to_string());
+        assert!(is_accepted || n_divisors != 1, "{number} is refused");
+        assert!(!is_accepted || n_small < 2, "{number} is accepted");
+    }
+}

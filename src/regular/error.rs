@@ -42,7 +42,7 @@ impl RegularError {
         RegularError { kind: Kind::Expanded, given, limit: limit as u64 }
     }
 
-    pub(super) fn determinized(given: usize, limit: usize) -> Self {
+    pub(crate) fn determinized(given: usize, limit: usize) -> Self {
         RegularError { kind: Kind::Determinized, given: given as u64, limit: limit as u64 }
     }
 

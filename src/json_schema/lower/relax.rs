@@ -127,14 +127,20 @@ impl Lowerer<'_> {
             if divisors == Divisors::All {
                 return Err(error.into());
             }
-            // The greatest divisor makes the automaton large; divisors that it implies go with it.
-            let Some((greatest, _)) = left.to_mut().pop_divisor() else { return Err(error.into()) };
-            self.blame(&error, |keyword| match keyword {
-                Keyword::Number(NumberKeyword::MultipleOf(given)) => {
-                    given.is_multiple_of(&greatest) || greatest.is_multiple_of(given)
+            // The greatest divisor makes the automaton large; divisors that it implies go with it. Once one is not enforced, more may go until the automaton is small: there may
+            // be as many shapes as divisors, each with all of these.
+            loop {
+                let Some((greatest, _)) = left.to_mut().pop_divisor() else { return Err(error.into()) };
+                self.blame(&error, |keyword| match keyword {
+                    Keyword::Number(NumberKeyword::MultipleOf(given)) => {
+                        given.is_multiple_of(&greatest) || greatest.is_multiple_of(given)
+                    }
+                    _ => false,
+                })?;
+                if !left.is_large(&self.number_spelling()) {
+                    break;
                 }
-                _ => false,
-            })?;
+            }
         }
     }
 
@@ -144,12 +150,15 @@ impl Lowerer<'_> {
         if is_element {
             return set.element_texts(self.limits, work);
         }
-        let has_integer_fractions = self.expander.options.has_integer_fractions;
-        let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
-        set.texts(&spelling, self.limits, work).map(|texts| match texts {
+        set.texts(&self.number_spelling(), self.limits, work).map(|texts| match texts {
             NumberTexts::Automaton(dfa) => (dfa, Vec::new()),
             NumberTexts::Register(texts) => (Arc::default(), texts.into_iter().collect()),
         })
+    }
+
+    fn number_spelling(&self) -> NumberSpelling {
+        let has_integer_fractions = self.expander.options.has_integer_fractions;
+        NumberSpelling { has_integer_fractions, ..NumberSpelling::default() }
     }
 }
 

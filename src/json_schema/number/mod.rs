@@ -365,6 +365,11 @@ impl NumberSet {
         self.divisors.pop()
     }
 
+    /// Returns whether divisors make the automaton large, and neither a list of the members nor a register is a help.
+    pub fn is_large(&self, spelling: &NumberSpelling) -> bool {
+        self.has_many_remainders() && register::Multiples::new(self, spelling).is_none()
+    }
+
     /// Returns whether divisors make the automaton large and the members can't be listed.
     fn has_many_remainders(&self) -> bool {
         let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_remainders() > REMAINDERS_MAX);

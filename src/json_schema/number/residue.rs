@@ -131,10 +131,18 @@ impl Residues {
 
     /// Estimates the number of states for each number of digits; the estimate is never much too low.
     pub fn n_remainders(&self) -> u128 {
-        let without = |modulus: u128, factor: u128| {
-            core::iter::successors(Some(modulus), |m| m.is_multiple_of(factor).then(|| m / factor)).last().unwrap_or(1)
-        };
-        self.divisors.iter().fold(1, |n, divisor| n.saturating_mul(without(without(divisor.modulus, 2), 5)))
+        self.divisors.iter().fold(1, |n, divisor| n.saturating_mul(divisor.coprime_part()))
+    }
+
+    /// Returns a number of states that each automaton has of numbers that may have any number of digits, if some number satisfies all divisors.
+    ///
+    /// Integers that differ modulo a power of a prime in some divisor, other than 2 and 5, need different digits behind them: with those that make one of them a multiple of that
+    /// divisor, the other isn't one. By the other primes the digits may be chosen such that neither is a multiple of another non-divisor, none of which divides a second one.
+    pub fn n_states_min(&self) -> u128 {
+        self.divisors.iter().map(Divisor::coprime_part).fold(1, |least: u128, part| {
+            let common = greatest_common_divisor(least.min(i128::MAX as u128) as i128, part as i128);
+            least.saturating_mul(part / common as u128)
+        })
     }
 
     /// Returns the number of divisors.
@@ -249,6 +257,14 @@ impl Divisor {
         }
         let has_classes = modulus.is_multiple_of(2) || modulus.is_multiple_of(5);
         Ok(Divisor { modulus, n_fraction, is_multiple, powers, classes: has_classes.then(RefCell::default) })
+    }
+
+    /// Returns the modulus without its factors 2 and 5.
+    fn coprime_part(&self) -> u128 {
+        let without = |modulus: u128, factor: u128| {
+            core::iter::successors(Some(modulus), |m| m.is_multiple_of(factor).then(|| m / factor)).last().unwrap_or(1)
+        };
+        without(without(self.modulus, 2), 5)
     }
 
     /// Returns a number modulo the divisor's.

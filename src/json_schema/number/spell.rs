@@ -9,7 +9,7 @@ use super::residue::{Remainders, Residues};
 use super::side::{Side, Tie};
 use super::{NumberError, NumberSet, NumberSpelling, few};
 use crate::Limits;
-use crate::regular::{Dfa, Work};
+use crate::regular::{Dfa, RegularError, Work};
 
 /// A state of the automaton: what is known about the prefix of a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -105,6 +105,11 @@ pub(super) fn language(
     };
     if let Some(dfa) = few::language(set, fractions != Digits::None, residues.n_remainders(), limits, work)? {
         return Ok(dfa);
+    }
+    let is_unbounded = sides.iter().flatten().any(|side| side.high.is_none());
+    if is_unbounded && residues.n_states_min() > limits.dfa_states_max as u128 {
+        let given = usize::try_from(residues.n_states_min()).unwrap_or(usize::MAX);
+        return Err(RegularError::determinized(given, limits.dfa_states_max).into());
     }
     let speller = Speller {
         side_of_minus: u8::from(sides[0] != sides[1]),

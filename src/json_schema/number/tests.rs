@@ -689,3 +689,48 @@ fn divisors_with_many_digits_have_registers() {
     let huge = NumberSet::multiples_of(&d("18446744073709551617"));
     assert!(matches!(texts(&huge), Err(NumberError::TooLarge(_))));
 }
+
+#[test]
+fn no_automaton_has_fewer_states_than_are_foretold() {
+    let mut rng = crate::testing::Rng::new(7);
+    let divisors = ["2", "3", "0.3", "6", "7", "9", "12", "14", "15", "21", "0.25", "35", "45", "49", "1.1", "33"];
+    let bounds = [NumberSet::all(), NumberSet::at_least(&d("45")), NumberSet::below(&d("-0.5")), NumberSet::integers()];
+    let mut n_tight = 0;
+    for _ in 0..400 {
+        let mut set = bounds[rng.below(bounds.len())].clone();
+        for _ in 0..1 + rng.below(3) {
+            let divisor = d(divisors[rng.below(divisors.len())]);
+            set = set.intersect(&match rng.below(2) {
+                0 => NumberSet::multiples_of(&divisor),
+                _ => NumberSet::non_multiples_of(&divisor),
+            });
+        }
+        let residues = residue::Residues::new(&set).unwrap();
+        if !residues.is_contradiction() {
+            let (n_states, least) = (language(&set).n_states() as u128, residues.n_states_min());
+            assert!(n_states >= least, "{set:?}: {n_states} states, {least} foretold");
+            n_tight += usize::from(least > 1 && n_states < 3 * least);
+        }
+    }
+    assert!(n_tight > 20, "{n_tight}");
+}
+
+#[test]
+fn what_would_be_too_large_is_not_begun() {
+    let mut set = NumberSet::multiples_of(&d("3"));
+    for prime in ["7", "11", "13", "17", "19", "23"] {
+        set = set.intersect(&NumberSet::non_multiples_of(&d(prime)));
+    }
+    let n_steps = |set: &NumberSet| {
+        let mut n_steps = 0;
+        let mut spend = |n| {
+            n_steps += n;
+            true
+        };
+        let texts = set.texts(&NumberSpelling::default(), &Limits::default(), &mut Work(&mut spend));
+        assert!(matches!(texts, Err(NumberError::TooLarge(_))), "{texts:?}");
+        n_steps
+    };
+    assert!(n_steps(&set) < 1000);
+    assert!(n_steps(&set.intersect(&between("0", "1000000000000"))) > 100_000, "here digits are counted");
+}
