@@ -98,7 +98,7 @@ pub(crate) fn plain_step(unit: &Unit, state: LocalState, register: u64, byte: u8
 }
 
 /// Returns where a head with a register gets that enters a state by a move that pushes nothing: what [`Stacks::land`] does, if the state counts and may not end with what is
-/// counted then.
+/// counted then; of others it says nothing ([`PlainStep::Other`]).
 #[inline]
 pub(crate) fn enter(unit: &Unit, state: LocalState, register: u64) -> PlainStep {
     let info = unit.info(state);

@@ -686,6 +686,7 @@ impl ScanCluster {
         }
         match enter(unit, to, register) {
             PlainStep::To(_, register) => Next::Place((to, rest), register),
+            // A plain state that counts may not end, so this one doesn't count.
             PlainStep::Other => Next::Place((to, rest), register),
             PlainStep::Nowhere => Next::Nowhere,
         }

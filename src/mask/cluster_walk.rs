@@ -72,6 +72,7 @@ impl Walker {
         let is_sure = |node: TrieNode, place: Place, depth: usize| {
             let height = trie.height(node);
             if height == 0 {
+                // Nothing is below, and its own byte led to the place.
                 return true;
             }
             let is_read =

@@ -178,9 +178,19 @@ impl Classes<'_> {
         let mut alike: Vec<_> =
             heads.iter().map(|&head| number[head as usize]).map(|head| (reads(head), head)).collect();
         alike.sort_unstable();
+        // Most classes begin with another letter than each head, which is seen without all letters.
+        let begins = |class: u32| match self.rows.row(class as usize).first().map(|edge| edge.label) {
+            Some(Label::Bytes(low, _)) => Some(Label::Bytes(low, low)),
+            other => other,
+        };
+        let mut beginnings: SmallVec<[_; 4]> = alike.iter().map(|&(_, head)| begins(head)).collect();
+        beginnings.sort_unstable();
+        beginnings.dedup();
         // As many steps as there are edges, so that the walks cost no more than what they save.
         let mut n_steps_left = self.rows.edges().len();
-        (0..self.states.len() as u32).all(|class| {
+        let mut others =
+            (0..self.states.len() as u32).filter(|&class| beginnings.binary_search(&begins(class)).is_ok());
+        others.all(|class| {
             let reads = reads(class);
             let first = alike.partition_point(|(others, _)| *others < reads);
             let heads = alike[first..].iter().take_while(|(others, _)| *others == reads).map(|&(_, head)| head);

@@ -60,7 +60,7 @@ impl RegularError {
         "dfa_states_max"
     }
 
-    /// Returns the size that was needed, or, if that is unknown, the size at which construction stopped.
+    /// Returns the size that was needed, or, if that is unknown, a size that is needed at least, such as that at which construction stopped.
     pub fn given(&self) -> u64 {
         self.given
     }

@@ -82,7 +82,7 @@ pub struct StructuralTag {
     json: OnceLock<Json>,
 }
 
-/// The fields whose values are schemas: these are compiled by themselves, so the objects are not read here.
+/// The fields whose values are schemas. These are compiled by themselves, so that the objects are left unread, but for those in a style that is no JSON.
 const SCHEMA_FIELDS: &[&str] = &["json_schema", "schema"];
 
 impl StructuralTag {

@@ -106,10 +106,12 @@ impl Lowerer<'_> {
         Ok(self.rule("array", draft, None))
     }
 
-    /// Returns the texts of the numbers of a set: an automaton, and automata beside registers. If none of them is written, since no double comes near, the inner error says so.
+    /// Returns the texts of the numbers of a set, one of `n_sets`: an automaton, and automata beside registers. If none of them is written, since no double comes near, the inner
+    /// error says so.
     pub(super) fn texts_of_set(
         &mut self,
         set: &NumberSet,
+        n_sets: usize,
         is_element: bool,
         divisors: Divisors,
     ) -> Lowered<Result<NumberAutomata, SchemaError>> {
@@ -127,8 +129,9 @@ impl Lowerer<'_> {
             if divisors == Divisors::All {
                 return Err(error.into());
             }
-            // The greatest divisor makes the automaton large; divisors that it implies go with it. Once one is not enforced, more may go until the automaton is small: there may
-            // be as many shapes as divisors, each with all of these.
+            // The greatest divisor makes the automaton large; divisors that it implies go with it. Once one is not enforced, others go as well until the set has no more than its share
+            // of the states: of `oneOf` there are as many sets as divisors, each with all of these.
+            let n_states_max = (self.limits.dfa_states_max / n_sets.max(1)) as u128;
             loop {
                 let Some((greatest, _)) = left.to_mut().pop_divisor() else { return Err(error.into()) };
                 self.blame(&error, |keyword| match keyword {
@@ -137,7 +140,7 @@ impl Lowerer<'_> {
                     }
                     _ => false,
                 })?;
-                if !left.is_large(&self.number_spelling()) {
+                if !left.is_large(&self.number_spelling(), n_states_max) {
                     break;
                 }
             }

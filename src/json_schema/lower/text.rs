@@ -94,11 +94,12 @@ impl Lowerer<'_> {
         // Numbers that no double comes near are not written, which matters where no others are left.
         let (mut is_some, mut unwritten) = (false, None);
         self.budget.spend(shapes.iter().map(NumberShape::steps_of_listing).sum())?;
+        let n_sets = shapes.iter().flat_map(NumberShape::sets).count();
         for set in shapes.iter().flat_map(NumberShape::sets) {
             if set.n_divisors() > 1 && !met.insert(set.with_one_divisor()) {
                 continue;
             }
-            let (dfa, beside) = match self.texts_of_set(&set, is_element, divisors)? {
+            let (dfa, beside) = match self.texts_of_set(&set, n_sets, is_element, divisors)? {
                 Ok(texts) => texts,
                 Err(error) => {
                     unwritten = Some(error);

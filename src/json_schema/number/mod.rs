@@ -365,14 +365,18 @@ impl NumberSet {
         self.divisors.pop()
     }
 
-    /// Returns whether divisors make the automaton large, and neither a list of the members nor a register is a help.
-    pub fn is_large(&self, spelling: &NumberSpelling) -> bool {
-        self.has_many_remainders() && register::Multiples::new(self, spelling).is_none()
+    /// Returns whether divisors make more states than that for each number of digits, and neither a list of the members nor a register is a help.
+    pub fn is_large(&self, spelling: &NumberSpelling, n_states_max: u128) -> bool {
+        self.has_more_remainders(n_states_max) && register::Multiples::new(self, spelling).is_none()
     }
 
     /// Returns whether divisors make the automaton large and the members can't be listed.
     fn has_many_remainders(&self) -> bool {
-        let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_remainders() > REMAINDERS_MAX);
+        self.has_more_remainders(REMAINDERS_MAX)
+    }
+
+    fn has_more_remainders(&self, max: u128) -> bool {
+        let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_remainders() > max);
         !self.divisors.is_empty() && has_many() && !few::is_list(self)
     }
 

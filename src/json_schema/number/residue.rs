@@ -114,6 +114,7 @@ impl Residues {
         if let Some(step) = &step {
             non_divisors = beside_multiples(step, non_divisors);
         }
+        let non_divisors = least_of(non_divisors);
         let is_contradiction = step.as_ref().is_some_and(|step| non_divisors.iter().any(|d| step.is_multiple_of(d)));
         // The spelling of integers sees to multiples of 1.
         let step = step.filter(|step| set.integer != Some(true) || *step != one);
@@ -134,7 +135,7 @@ impl Residues {
         self.divisors.iter().fold(1, |n, divisor| n.saturating_mul(divisor.coprime_part()))
     }
 
-    /// Returns a number of states that each automaton has of numbers that may have any number of digits, if some number satisfies all divisors.
+    /// Returns a lower bound of the states of any automaton of these numbers, where they may have any number of digits and there are some.
     ///
     /// Integers that differ modulo a power of a prime in some divisor, other than 2 and 5, need different digits behind them: with those that make one of them a multiple of that
     /// divisor, the other isn't one. By the other primes the digits may be chosen such that neither is a multiple of another non-divisor, none of which divides a second one.
@@ -232,7 +233,11 @@ fn beside_multiples(step: &Decimal, non_divisors: Vec<Decimal>) -> Vec<Decimal> 
             others /= common;
         }
     };
-    let mut all: Vec<Decimal> = non_divisors.into_iter().map(|divisor| reduced(&divisor).unwrap_or(divisor)).collect();
+    non_divisors.into_iter().map(|divisor| reduced(&divisor).unwrap_or(divisor)).collect()
+}
+
+/// Returns those of some non-divisors that are multiples of no other one, ascending.
+fn least_of(mut all: Vec<Decimal>) -> Vec<Decimal> {
     all.sort_unstable();
     all.dedup();
     let mut least: Vec<Decimal> = Vec::with_capacity(all.len());

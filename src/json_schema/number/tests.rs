@@ -694,7 +694,13 @@ fn divisors_with_many_digits_have_registers() {
 fn no_automaton_has_fewer_states_than_are_foretold() {
     let mut rng = crate::testing::Rng::new(7);
     let divisors = ["2", "3", "0.3", "6", "7", "9", "12", "14", "15", "21", "0.25", "35", "45", "49", "1.1", "33"];
-    let bounds = [NumberSet::all(), NumberSet::at_least(&d("45")), NumberSet::below(&d("-0.5")), NumberSet::integers()];
+    let bounds = [
+        NumberSet::all(),
+        NumberSet::at_least(&d("45")),
+        NumberSet::below(&d("-0.5")),
+        NumberSet::integers(),
+        NumberSet::non_integers(),
+    ];
     let mut n_tight = 0;
     for _ in 0..400 {
         let mut set = bounds[rng.below(bounds.len())].clone();
@@ -713,6 +719,12 @@ fn no_automaton_has_fewer_states_than_are_foretold() {
         }
     }
     assert!(n_tight > 20, "{n_tight}");
+}
+
+#[test]
+fn what_a_non_divisor_excludes_already_is_no_state() {
+    let set = all_of(&["257", "263"].map(|divisor| NumberSet::non_multiples_of(&d(divisor))));
+    assert_eq!(language(&set.intersect(&NumberSet::non_integers())), language(&NumberSet::non_integers()));
 }
 
 #[test]
