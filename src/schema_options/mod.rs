@@ -138,7 +138,8 @@ pub struct SchemaOptions {
     ///
     /// Dropping a constraint allows more documents, never fewer: under a negation, the negated schema counts as one that may fail, so that it
     /// constrains nothing. `additionalProperties` is dropped with a pattern beside it, `unevaluatedProperties` and `unevaluatedItems` with
-    /// whatever might evaluate more. If several keywords may be the reason, all of them are reported.
+    /// whatever might evaluate more. If several keywords may be the reason, all of them are reported. Where one of several sets of divisors must hold (`oneOf` of `multipleOf`) and
+    /// one divisor can't be enforced, others are dropped with it, until the automata of all sets stay within [`dfa_states_max`](crate::Limits::dfa_states_max) together.
     ///
     /// Still refused: malformed or unsatisfiable schemas; what exceeds the [`Limits`](crate::Limits); references that refer to themselves at
     /// the same value; numbers outside of the range of doubles, like `{"const": 1e309}`; patterns that distinguish more than 64 classes of
