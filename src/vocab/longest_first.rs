@@ -102,6 +102,7 @@ mod tests {
         };
         assert_eq!((longer(1, &[b""]), longer(0, &[b"b"])), (vec![2, 4], vec![2, 0]));
         assert_eq!((longer(0, &[b"Z9", b"ac"]), longer(0, &[])), (vec![2, 4], vec![]));
+        assert_eq!((longer(0, &[b"ab"]), longer(0, &[b"bZ", b"a"])), (vec![2], vec![2, 3]));
         assert_eq!([0, 1, 2, 3, 9].map(|len| found.n_longer(len)), [4, 2, 1, 0, 0]);
         assert_eq!(LongestFirst::of([].into_iter()).n_longer(0), 0);
     }
