@@ -2,16 +2,17 @@
 //!
 //! The compiler makes it, above in the order of the modules; matchers are made from it, and hold it.
 
+mod schema;
 mod warnings;
 
 use crate::automaton::{Program, dump_dot, dump_text};
 use crate::grammar::{Grammar, RuleId, SchemaOperand, Warning};
 use crate::json_schema::SchemaReport;
 use crate::mask::{DeclaredKeyTokens, KeyTokens, MaskStats, MaskStore};
-use crate::pass::NormalGrammar;
 use crate::vocab::Vocab;
 use core::fmt;
 use core::ops::Range;
+pub(crate) use schema::CompiledSchema;
 use std::sync::{Arc, OnceLock};
 pub(crate) use warnings::{operand_warnings, schema_warnings};
 
@@ -36,17 +37,12 @@ pub(crate) enum Origin {
     /// A grammar, as written, with the schemas among its operands.
     Grammar {
         written: Arc<Grammar>,
-        schemas: Vec<(SchemaOperand, CompiledGrammar)>,
+        schemas: Vec<(SchemaOperand, Arc<CompiledSchema>)>,
         /// The grammar with its schemas as grammars, made on demand.
         expanded: OnceLock<Expanded>,
     },
-    /// The automata of a JSON Schema.
-    Schema {
-        normal: NormalGrammar,
-        /// The automata as a grammar, made on demand.
-        grammar: OnceLock<Grammar>,
-        report: Box<SchemaReport>,
-    },
+    /// A JSON Schema.
+    Schema(Box<CompiledSchema>),
 }
 
 /// A grammar with its schemas as grammars.
@@ -58,7 +54,7 @@ pub(crate) struct Expanded {
 
 impl Origin {
     /// Returns the origin of a grammar with the schemas among its operands.
-    pub fn grammar(written: Arc<Grammar>, schemas: Vec<(SchemaOperand, CompiledGrammar)>) -> Self {
+    pub fn grammar(written: Arc<Grammar>, schemas: Vec<(SchemaOperand, Arc<CompiledSchema>)>) -> Self {
         Origin::Grammar { written, schemas, expanded: OnceLock::new() }
     }
 }
@@ -106,7 +102,7 @@ impl CompiledGrammar {
     pub fn grammar(&self) -> &Grammar {
         match &self.inner.origin {
             Origin::Grammar { written, .. } => written,
-            Origin::Schema { normal, grammar, .. } => grammar.get_or_init(|| normal.to_grammar()),
+            Origin::Schema(schema) => schema.grammar(),
         }
     }
 
@@ -126,7 +122,7 @@ impl CompiledGrammar {
                     })
                     .grammar
             }
-            Origin::Schema { .. } => self.grammar(),
+            Origin::Schema(schema) => schema.grammar(),
         }
     }
 
@@ -136,8 +132,8 @@ impl CompiledGrammar {
         let rules = &expanded.get()?.rules;
         let after = rules.partition_point(|(range, _)| range.start <= rule.index());
         let (range, index) = rules.get(after.checked_sub(1)?)?;
-        let (operand, compiled) = &schemas[*index];
-        if range.contains(&rule.index()) { Some((operand, compiled.schema_report()?)) } else { None }
+        let (operand, schema) = &schemas[*index];
+        range.contains(&rule.index()).then(|| (operand, schema.report()))
     }
 
     /// Returns probable mistakes in the grammar, such as rules that are never used, and in its JSON Schemas, such as misspelt keywords.
@@ -146,11 +142,10 @@ impl CompiledGrammar {
             let mut warnings = self.inner.warnings.clone();
             match &self.inner.origin {
                 Origin::Grammar { written, schemas, .. } => {
-                    let reports =
-                        schemas.iter().filter_map(|(operand, compiled)| Some((operand, compiled.schema_report()?)));
+                    let reports = schemas.iter().map(|(operand, schema)| (operand, schema.report()));
                     warnings.extend(operand_warnings(written, reports));
                 }
-                Origin::Schema { report, .. } => warnings.extend(schema_warnings(report)),
+                Origin::Schema(schema) => warnings.extend(schema_warnings(schema.report())),
             }
             warnings
         })
@@ -160,7 +155,7 @@ impl CompiledGrammar {
     pub fn schema_report(&self) -> Option<&SchemaReport> {
         match &self.inner.origin {
             Origin::Grammar { .. } => None,
-            Origin::Schema { report, .. } => Some(report),
+            Origin::Schema(schema) => Some(schema.report()),
         }
     }
 
@@ -182,11 +177,11 @@ impl CompiledGrammar {
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     pub fn schema_reports(&self) -> impl Iterator<Item = (Option<&SchemaOperand>, &SchemaReport)> {
-        let operands: &[(SchemaOperand, CompiledGrammar)] = match &self.inner.origin {
+        let operands: &[(SchemaOperand, Arc<CompiledSchema>)] = match &self.inner.origin {
             Origin::Grammar { schemas, .. } => schemas,
-            Origin::Schema { .. } => &[],
+            Origin::Schema(_) => &[],
         };
-        let embedded = operands.iter().filter_map(|(operand, grammar)| Some((Some(operand), grammar.schema_report()?)));
+        let embedded = operands.iter().map(|(operand, schema)| (Some(operand), schema.report()));
         self.schema_report().map(|report| (None, report)).into_iter().chain(embedded)
     }
 
@@ -204,7 +199,7 @@ impl CompiledGrammar {
                     + grammar.rules().iter().map(|rule| rule.name.len() + size_of_val(rule)).sum::<usize>()
                     + grammar.source().map_or(0, str::len)
             }
-            Origin::Schema { normal, report, .. } => normal.memory_bytes() + report.memory_bytes(),
+            Origin::Schema(schema) => schema.memory_bytes(),
         };
         self.inner.program.memory_bytes() + written + size_of::<Inner>()
     }

@@ -149,7 +149,8 @@ impl Program {
         Ok(entries[normal.network.root.index()].take().expect("the root is built"))
     }
 
-    fn link(root: &Entry, has_empty_text: bool, is_json: bool, limits: &Limits) -> Result<Program, BuildError> {
+    /// Links what was built; `is_json` tells whether the text is one JSON document.
+    pub fn link(root: &Entry, has_empty_text: bool, is_json: bool, limits: &Limits) -> Result<Program, BuildError> {
         // Room for the units of most grammars.
         let mut base_of: HashMap<u32, StateId> = HashMap::with_capacity(24);
         let mut found: Vec<Arc<Unit>> = Vec::with_capacity(32);
@@ -308,19 +309,9 @@ impl Program {
         self.unit_of[state.index()] as usize
     }
 
-    /// Returns where a text begins, for a program that calls this one.
-    pub fn entry(&self) -> Entry {
-        Entry { unit: Arc::clone(&self.units[0].unit), state: self.units[0].local(self.start) }
-    }
-
     /// Returns the state in which a text begins.
     pub fn start(&self) -> StateId {
         self.start
-    }
-
-    /// Tells whether there are texts other than the empty one.
-    pub fn has_other_texts(&self) -> bool {
-        self.info(self.start).is_some_and(|info| info.has_moves())
     }
 
     /// Tells whether the empty text is in the language.

@@ -1,13 +1,14 @@
-//! The cache of compiled grammars by source. A source is compiled once, even if many threads request it at the same time.
+//! The cache of what was compiled, by its source. A source is compiled once, even if many threads request it at the same time.
 //!
 //! A source that is being compiled has a cell in `pending`, on which further requests wait. An error is returned to all that waited
-//! and not cached, so that a timeout does not outlive its compile. Beyond the bound in bytes the grammars that nobody asked for lately are
+//! and not cached, so that a timeout does not outlive its compile. Beyond the bound in bytes what nobody asked for lately is
 //! forgotten, little by little ([`BoundedMap`]).
 
 use super::error::CompileError;
 use super::options::CompileOptions;
-use crate::compiled::CompiledGrammar;
+use crate::compiled::{CompiledGrammar, CompiledSchema};
 use crate::frontend::regex::RegexOptions;
+use crate::grammar::SchemaOperand;
 use crate::json_schema::SchemaOptions;
 use crate::limits::Limits;
 use crate::pass::CompileBudget;
@@ -20,6 +21,37 @@ use std::time::Duration;
 
 /// How long a request waits for another thread's compile before it checks its own deadline.
 const WAIT: Duration = Duration::from_millis(5);
+
+/// What things are compiled from.
+pub(super) trait Source: Eq + Hash {
+    /// Returns about how much memory it takes beside itself, in bytes.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// What is compiled. Clones share it.
+pub(super) trait Compiled: Clone {
+    /// Returns about how much memory it takes, in bytes.
+    fn memory_bytes(&self) -> usize;
+}
+
+impl Compiled for CompiledGrammar {
+    fn memory_bytes(&self) -> usize {
+        CompiledGrammar::memory_bytes(self)
+    }
+}
+
+impl Compiled for Arc<CompiledSchema> {
+    fn memory_bytes(&self) -> usize {
+        // Its units take about as much as what they are built from.
+        2 * CompiledSchema::memory_bytes(self)
+    }
+}
+
+impl Source for SchemaOperand {
+    fn memory_bytes(&self) -> usize {
+        self.text().len()
+    }
+}
 
 /// The source of a compiled grammar.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -36,8 +68,8 @@ pub(super) enum SourceKey {
     Tag(Arc<str>, Box<TagOptions>),
 }
 
-impl SourceKey {
-    fn len(&self) -> usize {
+impl Source for SourceKey {
+    fn memory_bytes(&self) -> usize {
         match self {
             SourceKey::Ebnf(text, root) => text.len() + root.len(),
             SourceKey::Lark(text) | SourceKey::Regex(text, _) => text.len(),
@@ -48,79 +80,106 @@ impl SourceKey {
 }
 
 /// A source with its hash: a source may be of megabytes, and is looked up several times. Clones share it.
-#[derive(Clone, Debug)]
-struct HashedKey {
+pub(super) struct HashedSource<S> {
     hash: u64,
-    source: Arc<SourceKey>,
+    source: Arc<S>,
 }
 
-impl PartialEq for HashedKey {
+impl<S> Clone for HashedSource<S> {
+    fn clone(&self) -> Self {
+        HashedSource { hash: self.hash, source: Arc::clone(&self.source) }
+    }
+}
+
+impl<S: Eq> PartialEq for HashedSource<S> {
     fn eq(&self, other: &Self) -> bool {
         self.hash == other.hash && self.source == other.source
     }
 }
 
-impl Eq for HashedKey {}
+impl<S: Eq> Eq for HashedSource<S> {}
 
-impl Hash for HashedKey {
+impl<S> Hash for HashedSource<S> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }
 }
 
 /// The outcome of a compile in progress, for the requests that wait for it.
-#[derive(Debug, Default)]
-struct PendingCell {
-    outcome: Mutex<Option<Result<CompiledGrammar, CompileError>>>,
+struct PendingCell<T> {
+    outcome: Mutex<Option<Result<T, CompileError>>>,
     is_done: Condvar,
 }
 
-#[derive(Debug)]
-struct Inner {
-    cached: BoundedMap<HashedKey, CompiledGrammar>,
-    pending: AHashMap<HashedKey, Arc<PendingCell>>,
+struct Inner<S, T> {
+    cached: BoundedMap<HashedSource<S>, T>,
+    pending: AHashMap<HashedSource<S>, Arc<PendingCell<T>>>,
     hits: u64,
     misses: u64,
 }
 
-/// A cache of compiled grammars.
-#[derive(Debug)]
-pub(super) struct GrammarCache {
+/// A cache of what was compiled from sources `S`.
+pub(super) struct CompileCache<S, T> {
     bytes_max: usize,
     hasher: RandomState,
-    inner: Mutex<Inner>,
+    inner: Mutex<Inner<S, T>>,
 }
 
-impl GrammarCache {
+impl<S: Source, T: Compiled> CompileCache<S, T> {
     pub fn new(bytes_max: usize) -> Self {
         let cached = BoundedMap::new(bytes_max);
         let inner = Inner { cached, pending: AHashMap::new(), hits: 0, misses: 0 };
-        GrammarCache { bytes_max, hasher: RandomState::new(), inner: Mutex::new(inner) }
+        CompileCache { bytes_max, hasher: RandomState::new(), inner: Mutex::new(inner) }
     }
 
-    /// Returns the grammar of `key`, from the cache or by `compile`. Without a cache, `key` is not called.
+    /// Returns a source with its hash.
+    pub fn hashed(&self, source: S) -> HashedSource<S> {
+        HashedSource { hash: self.hasher.hash_one(&source), source: Arc::new(source) }
+    }
+
+    /// Returns what a source was compiled to, if it is cached.
+    pub fn find(&self, source: &HashedSource<S>) -> Option<T> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiled = inner.cached.get(source)?;
+        inner.hits += 1;
+        Some(compiled)
+    }
+
+    /// Returns what `source` is compiled to, from the cache or by `compile`. Without a cache, `source` is not called.
     pub fn get_or_compile(
         &self,
-        key: impl FnOnce() -> SourceKey,
+        source: impl FnOnce() -> S,
         options: &CompileOptions,
-        compile: impl FnOnce() -> Result<CompiledGrammar, CompileError>,
-    ) -> Result<CompiledGrammar, CompileError> {
+        compile: impl FnOnce() -> Result<T, CompileError>,
+    ) -> Result<T, CompileError> {
+        match self.bytes_max {
+            0 => compile(),
+            _ => self.get_or_compile_hashed(&self.hashed(source()), options, compile),
+        }
+    }
+
+    /// As [`Self::get_or_compile`].
+    pub fn get_or_compile_hashed(
+        &self,
+        source: &HashedSource<S>,
+        options: &CompileOptions,
+        compile: impl FnOnce() -> Result<T, CompileError>,
+    ) -> Result<T, CompileError> {
         if self.bytes_max == 0 {
             return compile();
         }
-        let source = key();
-        let key = HashedKey { hash: self.hasher.hash_one(&source), source: Arc::new(source) };
         let cell = {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(grammar) = inner.cached.get(&key) {
+            if let Some(compiled) = inner.cached.get(source) {
                 inner.hits += 1;
-                return Ok(grammar);
+                return Ok(compiled);
             }
-            match inner.pending.get(&key).cloned() {
+            match inner.pending.get(source).cloned() {
                 Some(cell) => Some(cell),
                 None => {
                     inner.misses += 1;
-                    inner.pending.insert(key.clone(), Arc::default());
+                    let cell = PendingCell { outcome: Mutex::new(None), is_done: Condvar::new() };
+                    inner.pending.insert(source.clone(), Arc::new(cell));
                     None
                 }
             }
@@ -140,7 +199,7 @@ impl GrammarCache {
                 None => unreachable!("waited for the outcome"),
             };
         }
-        let guard = CompileGuard { cache: self, key: &key, is_finished: false };
+        let guard = CompileGuard { cache: self, source, is_finished: false };
         let outcome = compile();
         guard.finish(outcome.clone());
         outcome
@@ -152,22 +211,22 @@ impl GrammarCache {
         (inner.hits, inner.misses, inner.cached.weight())
     }
 
-    /// Forgets all grammars.
+    /// Forgets everything.
     pub fn clear(&self) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.cached.clear();
     }
 
-    /// Caches a grammar, if the compile succeeded, and hands the outcome to all that wait.
-    fn publish(&self, key: &HashedKey, outcome: Result<CompiledGrammar, CompileError>) {
+    /// Caches what was compiled, if the compile succeeded, and hands the outcome to all that wait.
+    fn publish(&self, source: &HashedSource<S>, outcome: Result<T, CompileError>) {
         // Threads that compile the pieces of one grammar come here all the time: what takes a while is done outside of the lock.
-        let bytes = outcome.as_ref().map_or(0, |grammar| grammar.memory_bytes() + 2 * key.source.len());
+        let bytes = outcome.as_ref().map_or(0, |compiled| compiled.memory_bytes() + 2 * source.source.memory_bytes());
         let cell = {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Ok(grammar) = &outcome {
-                inner.cached.insert(key.clone(), bytes, grammar.clone());
+            if let Ok(compiled) = &outcome {
+                inner.cached.insert(source.clone(), bytes, compiled.clone());
             }
-            inner.pending.remove(key)
+            inner.pending.remove(source)
         };
         // A request that waits has the cell too, and none can get it any more. To wake nobody would still be a call of the operating system.
         if let Some(cell) = cell.filter(|cell| Arc::strong_count(cell) > 1) {
@@ -178,23 +237,23 @@ impl GrammarCache {
 }
 
 /// A guard of a compile in progress. If the compile panics, requests that wait get `cancelled` and compile for themselves.
-struct CompileGuard<'a> {
-    cache: &'a GrammarCache,
-    key: &'a HashedKey,
+struct CompileGuard<'a, S: Source, T: Compiled> {
+    cache: &'a CompileCache<S, T>,
+    source: &'a HashedSource<S>,
     is_finished: bool,
 }
 
-impl CompileGuard<'_> {
-    fn finish(mut self, outcome: Result<CompiledGrammar, CompileError>) {
+impl<S: Source, T: Compiled> CompileGuard<'_, S, T> {
+    fn finish(mut self, outcome: Result<T, CompileError>) {
         self.is_finished = true;
-        self.cache.publish(self.key, outcome);
+        self.cache.publish(self.source, outcome);
     }
 }
 
-impl Drop for CompileGuard<'_> {
+impl<S: Source, T: Compiled> Drop for CompileGuard<'_, S, T> {
     fn drop(&mut self) {
         if !self.is_finished {
-            self.cache.publish(self.key, Err(CompileError::Build(crate::pass::BuildError::cancelled())));
+            self.cache.publish(self.source, Err(CompileError::Build(crate::pass::BuildError::cancelled())));
         }
     }
 }
@@ -218,7 +277,7 @@ mod tests {
 
     #[test]
     fn many_threads_compile_once() {
-        let (cache, n_compiles) = (GrammarCache::new(1 << 20), AtomicUsize::new(0));
+        let (cache, n_compiles) = (CompileCache::new(1 << 20), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -236,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_waiting_request_keeps_its_own_deadline_and_its_timeout_is_not_cached() {
-        let cache = GrammarCache::new(1 << 20);
+        let cache = CompileCache::new(1 << 20);
         let is_started = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -262,7 +321,7 @@ mod tests {
     fn what_was_used_last_stays_and_a_panic_leaves_nothing_behind() {
         let options = CompileOptions::default();
         let one = grammar();
-        let cache = GrammarCache::new(2 * one.memory_bytes() + 100);
+        let cache = CompileCache::new(2 * one.memory_bytes() + 100);
         let ask = |n| {
             let mut was_compiled = false;
             let compile = || {

@@ -18,7 +18,7 @@ pub use options::CompileOptions;
 pub use validate::Validated;
 
 use crate::automaton::{Program, UnitStore};
-use crate::compiled::{CompiledGrammar, Origin, StepLimits};
+use crate::compiled::{CompiledGrammar, CompiledSchema, Origin, StepLimits};
 use crate::frontend::ebnf;
 use crate::frontend::regex::RegexOptions;
 use crate::grammar::{Grammar, RuleId, SchemaOperand, Warning};
@@ -28,13 +28,12 @@ use crate::mask::{MaskStats, MaskStore};
 use crate::pass::{CompileBudget, normalize, normalize_part};
 use crate::structural_tag::{StructuralTag, TagOptions};
 use crate::vocab::Vocab;
-use cache::{GrammarCache, SourceKey};
+use cache::{CompileCache, SourceKey};
 use core::fmt;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use parts::{CompiledPart, CompiledParts, Miss, PartCache};
 use references::{CompiledSchemas, GrammarReferences, Schemas};
 use schema::{STEPS_PER_BYTE, STEPS_PER_BYTE_WITHIN, lower_schema};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The sizes of a compiler's caches, in bytes, and its threads. Smaller caches and fewer threads cost time and change nothing else.
 ///
@@ -46,7 +45,8 @@ pub struct Config {
     pub mask_store_bytes_max: usize,
     /// Bound on units of automata.
     pub unit_store_bytes_max: usize,
-    /// Bound on compiled grammars, cached by source; 0 turns this cache off.
+    /// Bound on compiled grammars, cached by source: half of it for whole ones, a quarter each for the schemas and for the other parts that grammars are made of; 0 turns
+    /// these caches off.
     pub grammar_cache_bytes_max: usize,
     /// Most threads on which one compile works, where a grammar has many JSON Schemas that are not cached; 1 is the caller's thread alone. What is
     /// compiled, and which error is returned, does not depend on it.
@@ -63,9 +63,6 @@ impl Default for Config {
         }
     }
 }
-
-/// Schemas of a grammar that are built before other threads help: if one tool of many was changed, the others are found in the cache, and a thread would start for nothing.
-const BUILT_ALONE_MAX: usize = 2;
 
 /// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.
 ///
@@ -91,7 +88,9 @@ struct Shared {
     units: UnitStore,
     masks: Arc<MaskStore>,
     languages: Mutex<Arc<SchemaStore>>,
-    grammars: GrammarCache,
+    grammars: CompileCache<SourceKey, CompiledGrammar>,
+    /// Schemas among the operands of grammars.
+    schemas: CompileCache<SchemaOperand, Arc<CompiledSchema>>,
     parts: PartCache,
     compile_threads_max: usize,
 }
@@ -133,8 +132,9 @@ impl GrammarCompilerBuilder {
                 units: UnitStore::new(unit_store_bytes_max),
                 masks: Arc::new(MaskStore::new(mask_store_bytes_max)),
                 languages: Mutex::default(),
-                grammars: GrammarCache::new(grammar_cache_bytes_max),
-                parts: PartCache::new(grammar_cache_bytes_max),
+                grammars: CompileCache::new(grammar_cache_bytes_max / 2),
+                schemas: CompileCache::new(grammar_cache_bytes_max / 4),
+                parts: PartCache::new(grammar_cache_bytes_max / 4),
                 compile_threads_max,
             }),
         }
@@ -153,11 +153,11 @@ pub struct Stats {
     pub units_made: u64,
     /// Memory of the cached units, in bytes.
     pub unit_bytes: usize,
-    /// Compiles answered by the cache of grammars.
+    /// Compiles answered by the cache, of grammars and of the schemas among their operands.
     pub grammar_hits: u64,
-    /// Compiles that the cache of grammars could not answer.
+    /// Compiles that the cache could not answer.
     pub grammar_misses: u64,
-    /// Memory of the cached grammars, in bytes.
+    /// Memory of the cached grammars, schemas and other parts, in bytes.
     pub grammar_bytes: usize,
 }
 
@@ -293,12 +293,17 @@ impl GrammarCompiler {
         options: &CompileOptions,
     ) -> Result<CompiledGrammar, CompileError> {
         let key = || SourceKey::Schema(schema.into(), Box::new(schema_options.clone()));
-        let compiled = self.shared.grammars.get_or_compile(key, options, || {
-            let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
-            self.build_schema(schema, schema_options, &budget)
-        })?;
-        let has_texts = compiled.program().has_empty_text() || compiled.program().has_other_texts();
-        has_texts.then_some(compiled).ok_or_else(|| SchemaError::without_form().into())
+        self.shared.grammars.get_or_compile(key, options, || {
+            let limits = &self.shared.limits;
+            let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
+            let schema = self.build_schema(schema, schema_options, &budget)?;
+            if !schema.has_empty_text() && !schema.has_other_texts() {
+                return Err(SchemaError::without_form().into());
+            }
+            budget.check()?;
+            let program = Program::link(schema.entry(), schema.has_empty_text(), true, limits)?;
+            Ok(self.finish(program, Origin::Schema(Box::new(schema)), Vec::new()))
+        })
     }
 
     fn build_schema(
@@ -306,13 +311,12 @@ impl GrammarCompiler {
         schema: &str,
         schema_options: &SchemaOptions,
         budget: &CompileBudget,
-    ) -> Result<CompiledGrammar, CompileError> {
+    ) -> Result<CompiledSchema, CompileError> {
         let limits = &self.shared.limits;
         let languages = Arc::clone(&*self.shared.languages());
         let (normal, report) = lower_schema(schema, schema_options, &languages, limits, budget)?;
-        let program = Program::new(&normal, &[], &self.shared.units, limits, budget)?;
-        let origin = Origin::Schema { normal, grammar: OnceLock::new(), report: Box::new(report) };
-        Ok(self.finish(program, origin, Vec::new()))
+        let entry = Program::build(&normal, &[], &self.shared.units, limits, budget)?;
+        Ok(CompiledSchema::new(entry, normal, report))
     }
 
     /// Compiles a [structural tag](crate::structural_tag): tool calls and JSON amid free text, as one JSON document says.
@@ -413,8 +417,8 @@ impl GrammarCompiler {
         budget.check()?;
         let mut compiled = CompiledSchemas::default();
         let schemas = Schemas::of(&grammar, |operands| {
-            let grammars = self.compile_schemas(operands, budget, options)?;
-            Ok(operands.iter().zip(grammars).map(|(operand, grammar)| compiled.add(operand, grammar)).collect())
+            let schemas = self.compile_schemas(operands, budget, options)?;
+            Ok(operands.iter().zip(schemas).map(|(operand, schema)| compiled.add(operand, schema)).collect())
         })?;
         let (program, empty_rules) = match grammar.separate_rules().is_empty() {
             true => {
@@ -432,39 +436,35 @@ impl GrammarCompiler {
         Ok(self.finish(program, Origin::grammar(grammar, compiled.compiled), warnings))
     }
 
-    /// Compiles the schemas of a grammar, on several threads where there are many that are not cached. Returns the grammars, or the index of the first
-    /// schema that is refused.
+    /// Compiles the schemas of a grammar, on several threads where there are many that are not cached. Returns the index of the first that is refused.
     fn compile_schemas(
         &self,
         operands: &[&SchemaOperand],
         budget: &CompileBudget,
         options: &CompileOptions,
-    ) -> Result<Vec<CompiledGrammar>, (usize, CompileError)> {
-        let n_built = AtomicUsize::new(0);
-        let compile = |operand: &SchemaOperand, budget: &CompileBudget| {
-            budget.check()?;
-            let (text, schema_options) = (operand.text(), operand.options());
-            // Of a schema within a document the whole is parsed and kept, perhaps for each of many.
-            let steps_per_byte = if schema_options.read.pointer.is_empty() { 1 } else { STEPS_PER_BYTE_WITHIN };
-            budget.spend(steps_per_byte * text.len())?;
-            let key = || SourceKey::Schema(Arc::clone(text), Box::new(schema_options.clone()));
-            self.shared.grammars.get_or_compile(key, options, || {
-                n_built.fetch_add(1, Ordering::Relaxed);
-                self.build_schema(text, schema_options, budget)
-            })
-        };
-        let mut grammars: Vec<CompiledGrammar> = Vec::with_capacity(operands.len());
-        while n_built.load(Ordering::Relaxed) < BUILT_ALONE_MAX
-            && let Some(operand) = operands.get(grammars.len())
-        {
-            grammars.push(compile(operand, budget).map_err(|error| (grammars.len(), error))?);
+    ) -> Result<Vec<Arc<CompiledSchema>>, (usize, CompileError)> {
+        let cache = &self.shared.schemas;
+        let mut sources = Vec::with_capacity(operands.len());
+        let mut schemas: Vec<Option<Arc<CompiledSchema>>> = Vec::with_capacity(operands.len());
+        for (index, operand) in operands.iter().enumerate() {
+            let spent = budget.check().and_then(|()| budget.spend(operand_steps(operand)));
+            spent.map_err(|error| (index, error.into()))?;
+            sources.push(cache.hashed(SchemaOperand::clone(operand)));
+            schemas.push(cache.find(&sources[index]));
         }
-        let first = grammars.len();
-        let n_threads = threads::n_threads(operands.len() - first, self.shared.compile_threads_max);
-        let compile = |operand: &&SchemaOperand, budget: &CompileBudget| compile(operand, budget);
-        let rest = threads::compile_each(&operands[first..], n_threads, budget, &self.shared.limits, compile);
-        grammars.extend(rest.map_err(|(index, error)| (first + index, error))?);
-        Ok(grammars)
+        let is_missing = |index: &usize| schemas[*index].is_none();
+        let missing: Vec<usize> = (0..operands.len()).filter(is_missing).collect();
+        let compile = |&index: &usize, budget: &CompileBudget| {
+            budget.check()?;
+            let operand = operands[index];
+            let build = || self.build_schema(operand.text(), operand.options(), budget).map(Arc::new);
+            cache.get_or_compile_hashed(&sources[index], options, build)
+        };
+        let n_threads = threads::n_threads(missing.len(), self.shared.compile_threads_max);
+        let compiled = threads::compile_each(&missing, n_threads, budget, &self.shared.limits, compile);
+        let compiled = compiled.map_err(|(at, error)| (missing[at], error))?;
+        missing.into_iter().zip(compiled).for_each(|(index, schema)| schemas[index] = Some(schema));
+        Ok(schemas.into_iter().flatten().collect())
     }
 
     /// Builds a grammar whose separate rules are compiled by themselves. Returns the rules that match nothing, too.
@@ -510,8 +510,10 @@ impl GrammarCompiler {
     /// Returns the statistics so far.
     pub fn stats(&self) -> Stats {
         let (units_found, units_made, unit_bytes) = self.shared.units.stats();
-        let (grammar_hits, grammar_misses, grammar_bytes) = self.shared.grammars.stats();
-        let grammar_bytes = grammar_bytes + self.shared.parts.n_bytes();
+        let of_grammars = self.shared.grammars.stats();
+        let of_schemas = self.shared.schemas.stats();
+        let (grammar_hits, grammar_misses) = (of_grammars.0 + of_schemas.0, of_grammars.1 + of_schemas.1);
+        let grammar_bytes = of_grammars.2 + of_schemas.2 + self.shared.parts.n_bytes();
         let masks = self.shared.masks.stats();
         Stats { masks, units_found, units_made, unit_bytes, grammar_hits, grammar_misses, grammar_bytes }
     }
@@ -528,11 +530,19 @@ impl GrammarCompiler {
     pub fn clear_caches(&self) {
         self.shared.masks.clear();
         self.shared.grammars.clear();
+        self.shared.schemas.clear();
         self.shared.parts.clear();
         self.shared.units.clear();
         *self.shared.languages() = Arc::default();
         self.shared.vocab.clear_caches();
     }
+}
+
+/// Returns the steps of a compile that a schema among the operands of a grammar counts as before it is read.
+fn operand_steps(operand: &SchemaOperand) -> usize {
+    // Of a schema within a document the whole is parsed and kept, perhaps for each of many.
+    let steps_per_byte = if operand.options().read.pointer.is_empty() { 1 } else { STEPS_PER_BYTE_WITHIN };
+    steps_per_byte * operand.text().len()
 }
 
 /// Returns an error of a structural tag's grammar with the place in the document, if it is about a part of it.

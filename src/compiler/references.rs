@@ -2,7 +2,7 @@
 
 use super::error::{CompileError, OperandError};
 use crate::automaton::{Entry, UnitState};
-use crate::compiled::CompiledGrammar;
+use crate::compiled::CompiledSchema;
 use crate::grammar::analysis::{reachable_exprs, reachable_rules};
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand, merged};
 use crate::pass::{BuildError, External, References, TokenRanges};
@@ -11,6 +11,7 @@ use crate::vocab::{TokenKind, Vocab};
 use core::cell::OnceCell;
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The control tokens of a vocabulary by name and id, and the schemas of a grammar.
 pub(super) struct GrammarReferences<'a> {
@@ -127,23 +128,21 @@ impl Schemas {
 pub(super) struct CompiledSchemas {
     /// By number: where the automaton begins. Schemas with the same automaton have one number.
     pub entries: Vec<Entry>,
-    pub compiled: Vec<(SchemaOperand, CompiledGrammar)>,
+    pub compiled: Vec<(SchemaOperand, Arc<CompiledSchema>)>,
     numbers: HashMap<UnitState, u32>,
 }
 
 impl CompiledSchemas {
     /// Adds a schema.
-    pub fn add(&mut self, operand: &SchemaOperand, compiled: CompiledGrammar) -> External {
-        let program = compiled.program();
-        let (entry, has_empty_text, has_other_texts) =
-            (program.entry(), program.has_empty_text(), program.has_other_texts());
-        self.compiled.push((operand.clone(), compiled));
-        let number = has_other_texts.then(|| {
-            *self.numbers.entry(entry.unit_state()).or_insert_with(|| {
-                self.entries.push(entry);
+    pub fn add(&mut self, operand: &SchemaOperand, schema: Arc<CompiledSchema>) -> External {
+        let has_empty_text = schema.has_empty_text();
+        let number = schema.has_other_texts().then(|| {
+            *self.numbers.entry(schema.entry().unit_state()).or_insert_with(|| {
+                self.entries.push(schema.entry().clone());
                 self.entries.len() as u32 - 1
             })
         });
+        self.compiled.push((operand.clone(), schema));
         External { number, has_empty_text }
     }
 }

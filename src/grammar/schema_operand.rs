@@ -36,15 +36,15 @@ impl Hash for SchemaOperand {
 }
 
 impl SchemaOperand {
-    /// Returns the operand of a schema's text.
-    pub fn new(text: &str, options: SchemaOptions) -> Self {
+    /// Returns the operand of a schema's text. Operands may share their options.
+    pub fn new(text: &str, options: impl Into<Arc<SchemaOptions>>) -> Self {
         let text: Arc<str> = match text.contains('\\') {
             true => without_needless_escapes(text).into(),
             false => text.into(),
         };
         static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
         let fingerprint = HASHER.get_or_init(DefaultHashBuilder::default).hash_one(&*text);
-        SchemaOperand { text, options: Arc::new(options), fingerprint }
+        SchemaOperand { text, options: options.into(), fingerprint }
     }
 
     /// Returns the operand of the same text with other options.

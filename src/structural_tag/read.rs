@@ -22,7 +22,9 @@ use std::sync::Arc;
 
 /// Reads a document: an envelope with a format, or the older form.
 pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits, steps: Steps<'_>) -> Result<Model, TagError> {
-    let mut reader = Reader { json, options, limits, steps, formats: Vec::new(), warnings: Vec::new(), n_excluded: 0 };
+    let schema_options = Arc::new(options.schema.clone());
+    let (formats, warnings) = (Vec::new(), Vec::new());
+    let mut reader = Reader { json, options, limits, steps, formats, warnings, schema_options, n_excluded: 0 };
     let root = json.root();
     if !matches!(json.value(root), Value::Object(_)) {
         return Err(TagError::document(json, root, "a structural tag is an object"));
@@ -84,6 +86,8 @@ struct Reader<'a> {
     formats: Vec<(Format, ValueId)>,
     /// Probable mistakes in grammars, and unknown fields.
     warnings: Vec<Warning>,
+    /// The options of the last schema: mostly the next one has the same.
+    schema_options: Arc<SchemaOptions>,
     /// Pairs of an excluded text and a value of a schema so far.
     n_excluded: usize,
 }
@@ -262,12 +266,16 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn operand(&self, schema: ValueId, options: SchemaOptions) -> Result<SchemaOperand, TagError> {
+    fn operand(&mut self, schema: ValueId, options: SchemaOptions) -> Result<SchemaOperand, TagError> {
         if !matches!(self.json.value(schema), Value::Object(_) | Value::Bool(_)) {
             return Err(self.error(schema, "a schema is an object, `true` or `false`"));
         }
-        let span = self.json.span(schema);
-        Ok(SchemaOperand::new(&self.json.source()[span.start as usize..span.end as usize], options))
+        if *self.schema_options != options {
+            self.schema_options = Arc::new(options);
+        }
+        let (text, span) = (self.json.source(), self.json.span(schema));
+        let options = Arc::clone(&self.schema_options);
+        Ok(SchemaOperand::new(&text[span.start as usize..span.end as usize], options))
     }
 
     fn grammar(&mut self, at: ValueId) -> Result<Format, TagError> {
