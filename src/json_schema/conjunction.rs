@@ -79,8 +79,8 @@ pub(super) struct Conjunctions {
 impl Conjunctions {
     pub fn new(model: &SchemaModel) -> Self {
         // Capacity for most schemas.
-        let ids = HashMap::with_capacity(28);
-        Conjunctions { ids, scopes: Scopes::new(model), ..Default::default() }
+        let (members, ids) = (Vec::with_capacity(16), HashMap::with_capacity(28));
+        Conjunctions { members, ids, scopes: Scopes::new(model), ..Default::default() }
     }
 
     /// Returns the conjunction of `members`.

@@ -32,10 +32,12 @@ impl SchemaModel {
         let random = RandomState::new();
         for _ in 0..ROUNDS_MAX {
             let mut by_hash: HashMap<u64, SmallVec<[SchemaId; 1]>> = HashMap::with_capacity(n_schemas);
-            let mut is_changed = false;
+            // Whether one that was merged may be named by one that was looked at before.
+            let (mut is_changed, mut is_named_before) = (false, false);
             for index in (0..n_schemas).rev() {
                 let mut n_below = 0;
                 for_each_below(&mut self.schemas[index].body, |id| {
+                    is_named_before |= id.index() <= index;
                     *id = merged[id.index()];
                     n_below += 1;
                 });
@@ -54,7 +56,7 @@ impl SchemaModel {
                     None => {}
                 }
             }
-            if !is_changed {
+            if !is_changed || !is_named_before {
                 break;
             }
         }

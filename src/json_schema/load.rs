@@ -49,7 +49,9 @@ impl SchemaModel {
         limits: &Limits,
         go_on: &dyn Fn(usize) -> bool,
     ) -> Result<SchemaModel, SchemaError> {
-        let model = SchemaModel { documents: vec![], resources: vec![], schemas: vec![], dynamic: HashMap::new() };
+        // Capacity for most schemas: about a third of the values are schemas themselves.
+        let schemas = Vec::with_capacity((json.n_values() / 3).min(64));
+        let model = SchemaModel { documents: vec![], resources: vec![], schemas, dynamic: HashMap::new() };
         let (tables, uris, weak_uris, dynamic_names, unused_anchors, dynamic_targets, open) = Default::default();
         let mut loader = Loader {
             model,

@@ -122,7 +122,8 @@ impl<'a> Expander<'a> {
             no_shapes: Rc::new([]),
             disjoint: HashMap::new(),
             empty: HashMap::new(),
-            finite: HashMap::new(),
+            // Capacity for most schemas.
+            finite: HashMap::with_capacity(14),
             enums: HashMap::new(),
             unions: HashMap::new(),
             key_constants: HashMap::new(),

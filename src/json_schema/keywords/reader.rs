@@ -197,13 +197,19 @@ impl<'a> KeywordReader<'a, '_> {
         let Value::Array(items) = self.json.value(at) else {
             return Err(self.misfit(keyword, at, "a list of names"));
         };
-        let mut seen = HashSet::with_capacity(items.len());
-        let mut names = Vec::with_capacity(items.len());
+        // A few names are compared faster than one is hashed.
+        const FEW_MAX: usize = 12;
+        let mut seen = HashSet::with_capacity(if items.len() > FEW_MAX { items.len() } else { 0 });
+        let mut names: Vec<Arc<str>> = Vec::with_capacity(items.len());
         for &item in items {
             let Value::String(name) = self.json.value(item) else {
                 return Err(self.misfit(keyword, item, "a list of names"));
             };
-            if seen.insert(name) {
+            let is_new = match items.len() > FEW_MAX {
+                true => seen.insert(name),
+                false => names.iter().all(|known| **known != *name),
+            };
+            if is_new {
                 names.push(name.into());
             }
         }
