@@ -351,7 +351,7 @@ impl MaskQuery<'_> {
     /// Keeps that there are too many ways behind a key to take them one by one, unless that only took more than is left for this mask.
     fn give_up(
         &self,
-        mut walker: Walker,
+        mut walker: Box<Walker>,
         key: Option<NodeKey>,
         state: StateId,
         work_max: u64,

@@ -241,12 +241,12 @@ impl MaskStore {
     }
 
     /// Returns a walker, and takes it back with [`Self::put_walker`].
-    pub fn take_walker(&self) -> Walker {
+    pub fn take_walker(&self) -> Box<Walker> {
         self.walkers.take()
     }
 
     /// Takes a walker back, and counts what it did.
-    pub fn put_walker(&self, walker: Walker, tokens: Option<(usize, usize)>) {
+    pub fn put_walker(&self, walker: Box<Walker>, tokens: Option<(usize, usize)>) {
         {
             let found = &walker.found;
             let stats = &mut self.lock().stats;

@@ -15,7 +15,7 @@ pub(crate) fn set_lane(lane: usize) {
 
 /// Workspaces that are not in use, for the next task: about as many as tasks run at the same time. Each lane of threads has its own. If two threads that run at the
 /// same time pass a workspace back and forth, its memory moves between the caches of their cores, and to let it grow they wait for each other within `malloc`.
-pub(crate) struct Pool<T>(Mutex<Vec<(usize, T)>>);
+pub(crate) struct Pool<T>(Mutex<Vec<(usize, Box<T>)>>);
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {
@@ -34,7 +34,7 @@ impl<T: Default> Pool<T> {
     const IDLE_MAX: usize = 64;
 
     /// Takes a workspace of this thread's lane out of the pool, or makes an empty one.
-    pub fn take(&self) -> T {
+    pub fn take(&self) -> Box<T> {
         let lane = LANE.get();
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = idle.iter().rposition(|&(giver, _)| giver == lane);
@@ -49,7 +49,7 @@ impl<T: Default> Pool<T> {
     }
 
     /// Gives a workspace back.
-    pub fn put(&self, workspace: T) {
+    pub fn put(&self, workspace: Box<T>) {
         let lane = LANE.get();
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < Self::IDLE_MAX {
@@ -69,10 +69,10 @@ mod tests {
     #[test]
     fn workspaces_are_reused_and_their_number_is_bounded() {
         let pool: Pool<Vec<u32>> = Pool::default();
-        (0..2 * Pool::<Vec<u32>>::IDLE_MAX).for_each(|n| pool.put(Vec::with_capacity(100 + n)));
+        (0..2 * Pool::<Vec<u32>>::IDLE_MAX).for_each(|n| pool.put(Box::new(Vec::with_capacity(100 + n))));
         (0..Pool::<Vec<u32>>::IDLE_MAX).for_each(|_| assert!(pool.take().capacity() >= 100));
         assert_eq!(pool.take().capacity(), 0);
-        pool.put(Vec::with_capacity(100));
+        pool.put(Box::new(Vec::with_capacity(100)));
         pool.clear();
         assert_eq!(pool.take().capacity(), 0);
     }
@@ -80,20 +80,20 @@ mod tests {
     #[test]
     fn threads_of_other_lanes_have_workspaces_of_their_own() {
         let pool: Pool<Vec<u32>> = Pool::default();
-        pool.put(Vec::with_capacity(100));
+        pool.put(Box::new(Vec::with_capacity(100)));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 set_lane(1);
                 assert_eq!(pool.take().capacity(), 0);
-                pool.put(Vec::with_capacity(200));
+                pool.put(Box::new(Vec::with_capacity(200)));
             });
         });
         assert!((100..200).contains(&pool.take().capacity()));
         assert_eq!(pool.take().capacity(), 0);
         set_lane(2);
-        (0..2 * Pool::<Vec<u32>>::IDLE_MAX).for_each(|_| pool.put(Vec::with_capacity(100)));
+        (0..2 * Pool::<Vec<u32>>::IDLE_MAX).for_each(|_| pool.put(Box::new(Vec::with_capacity(100))));
         set_lane(0);
-        pool.put(Vec::with_capacity(300));
+        pool.put(Box::new(Vec::with_capacity(300)));
         assert!(pool.take().capacity() >= 300, "a full pool has room for another lane");
     }
 }

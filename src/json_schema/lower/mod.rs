@@ -86,9 +86,7 @@ pub(super) fn lower_model(
         _ => lowerer.root_of_form(root),
     };
     lowerer.draft_pending()?;
-    let network = lowerer.finish(root)?;
-    let has_empty_text = lowerer.has_empty_text;
-    Ok(LoweredSchema { network, has_empty_text, relaxed: lowerer.expander.relaxed })
+    lowerer.finish(root)
 }
 
 /// Returns whether a value satisfies all of some schemas.
@@ -108,7 +106,7 @@ pub(super) fn has_values(
     let root = lowerer.expander.intern(members);
     let root = lowerer.value(root, 0, false)?;
     lowerer.draft_pending()?;
-    Ok(lowerer.finish(root)?.is_some())
+    Ok(lowerer.finish(root)?.network.is_some())
 }
 
 /// Returns the number of values that satisfy a schema, if they are visibly finitely many scalars.
@@ -129,7 +127,7 @@ struct Lowerer<'a> {
     store: &'a Arc<SchemaStore>,
     limits: &'a Limits,
     budget: &'a CompileBudget,
-    workspace: Workspace,
+    workspace: Box<Workspace>,
     drafts: Vec<DraftRule>,
     values: HashMap<ValueContext, NetRuleId>,
     pending: VecDeque<(ValueContext, NetRuleId)>,
@@ -230,13 +228,13 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Returns the network of the drafted rules that the root needs; `None` if the root is not productive.
-    fn finish(&mut self, root: NetRuleId) -> Lowered<Option<FinishedNetwork>> {
-        let mut workspace = core::mem::take(&mut self.workspace);
-        let network = trim::trim(&self.drafts, root, self.store, &mut workspace.trim, self.budget)?;
-        workspace.take_back(core::mem::take(&mut self.drafts));
-        self.store.workspaces.put(workspace);
-        Ok(network)
+    /// Returns the drafted rules that the root needs as a network; none if the root is not productive.
+    fn finish(self, root: NetRuleId) -> Lowered<LoweredSchema> {
+        let Lowerer { expander, store, budget, mut workspace, drafts, has_empty_text, .. } = self;
+        let network = trim::trim(&drafts, root, store, &mut workspace.trim, budget)?;
+        workspace.take_back(drafts);
+        store.workspaces.put(workspace);
+        Ok(LoweredSchema { network, has_empty_text, relaxed: expander.relaxed })
     }
 
     fn draft_pending(&mut self) -> Lowered<()> {
@@ -280,7 +278,7 @@ impl<'a> Lowerer<'a> {
         let root = lowerer.expander.intern(Vec::new());
         let root = lowerer.value(root, 0, false)?;
         lowerer.draft_pending()?;
-        let network = lowerer.finish(root)?.expect("there are values");
+        let network = lowerer.finish(root)?.network.expect("there are values");
         let network = Arc::new(network);
         self.store.any_values.keep(key, &network);
         Ok(network)
