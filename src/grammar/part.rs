@@ -5,6 +5,7 @@
 
 use super::{Expr, ExprId, Grammar, GrammarBuilder, Rule, RuleId};
 use core::hash::{Hash, Hasher};
+use core::mem::take;
 use hashbrown::HashSet;
 
 /// Parts of one grammar.
@@ -15,6 +16,9 @@ pub(crate) struct Parts<'g> {
     /// By rule, likewise.
     rules: Vec<(u32, RuleId)>,
     n_parts: u32,
+    /// The expressions of the part under way, and those to be looked at.
+    order: Vec<ExprId>,
+    pending: Vec<ExprId>,
 }
 
 /// A part of a grammar.
@@ -63,7 +67,8 @@ impl Grammar {
 impl<'g> Parts<'g> {
     pub fn new(grammar: &'g Grammar) -> Self {
         let exprs = vec![(0, ExprId::new(0)); grammar.exprs.len()];
-        Parts { grammar, exprs, rules: vec![(0, RuleId::new(0)); grammar.rules.len()], n_parts: 0 }
+        let rules = vec![(0, RuleId::new(0)); grammar.rules.len()];
+        Parts { grammar, exprs, rules, n_parts: 0, order: Vec::new(), pending: Vec::new() }
     }
 
     /// Returns the part of what `root` needs up to the rules for which `is_border` holds. Equal parts have the same
@@ -74,8 +79,8 @@ impl<'g> Parts<'g> {
         let this = self.n_parts;
         let mut rules = vec![root];
         self.rules[root.index()] = (this, RuleId::new(0));
-        let mut order: Vec<ExprId> = Vec::new();
-        let mut pending: Vec<ExprId> = Vec::new();
+        let (mut order, mut pending) = (take(&mut self.order), take(&mut self.pending));
+        order.clear();
         let has_body = |rule: RuleId| rule == root || !is_border(rule);
         let mut next = 0;
         while let Some(&rule) = rules.get(next) {
@@ -117,6 +122,7 @@ impl<'g> Parts<'g> {
         let copies = rules.iter().map(copy).collect();
         let (source, separate, captures) = (grammar.source.clone(), HashSet::new(), Vec::new());
         let grammar = Grammar { rules: copies, exprs, spans, root: RuleId::new(0), source, separate, captures };
+        (self.order, self.pending) = (order, pending);
         Part { grammar, rules }
     }
 }

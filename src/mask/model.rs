@@ -105,7 +105,8 @@ impl Walker {
             }
         }
         let ends = (self.found.tokens.len(), self.found.remainders.len());
-
+        // Behind here a base is what only the state reads.
+        let is_base_of_model = !had_base && self.found.base.is_some();
         if !self.differ(context, from, head, &model, &mut products) {
             self.products = products;
             self.found.tokens.truncate(n_tokens);
@@ -123,7 +124,7 @@ impl Walker {
             let is_allowed = |id: &TokenId| refused.binary_search(id).is_err();
             let kept: Vec<TokenId> = self.found.tokens[n_tokens..ends.0].iter().copied().filter(is_allowed).collect();
             self.found.tokens.splice(n_tokens..ends.0, kept);
-            if !had_base && self.found.base.is_some() {
+            if is_base_of_model {
                 self.found.cleared.extend_from_slice(refused);
             }
         }

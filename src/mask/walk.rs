@@ -553,6 +553,20 @@ mod tests {
     }
 
     #[test]
+    fn what_only_the_model_reads_is_not_taken_from_what_only_the_state_reads() {
+        // Behind a space both read on, the state and its model; behind ` (` a subwalk has what the state reads, and all that the model reads there is refused.
+        let letters = || (b'a'..=b'p').map(|letter| vec![letter]);
+        let pairs = letters().flat_map(|first| letters().map(move |second| [&first[..], &second].concat()));
+        let tokens = letters().chain(pairs).map(|text| [b" (", &text[..]].concat());
+        let grammar = r#"
+            root ::= r "\n"
+            r ::= " " ([a-zA-Z0-9_] [a-zA-Z0-9_(]* | str "?") | "<" r ">"
+            str ::= "(" [a-z]* "!" | "<" str ">"
+        "#;
+        compare(grammar, tokens, &["", "<", "< ", " ", " a", " ("]);
+    }
+
+    #[test]
     fn what_a_caller_does_not_decide_on_stays_out_where_a_subwalk_is_shared() {
         const SIGNS: &[u8] = b"!#$%&*+-/:;=?@^|~";
         let mut tokens: Vec<Vec<u8>> = Vec::new();
