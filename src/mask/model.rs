@@ -327,26 +327,19 @@ fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Head], model:
         Some((linked, linked.unit.code(local, byte)))
     };
     // Each that goes on must do so on both sides, by the same move of the same unit over the same stack.
-    let mut n_met = 0;
-    for &head in own {
+    let is_met = |head: Head, others: &[Head]| {
         let Some((linked, code)) = code_of(head) else { return false };
-        if code == PackedMove::NONE {
-            continue;
-        }
-        let is_met = model.iter().any(|&other| {
+        let is_it = |other: Head| {
             code_of(other).is_some_and(|(other_linked, other_code)| {
                 core::ptr::eq(linked, other_linked)
                     && code == other_code
                     && head.register == other.register
                     && is_same_stack(stacks, head.node, other.node, STACK_DEPTH)
             })
-        });
-        if !is_met {
-            return false;
-        }
-        n_met += 1;
-    }
-    model.iter().filter(|&&head| code_of(head).is_some_and(|(_, code)| code != PackedMove::NONE)).count() == n_met
+        };
+        code == PackedMove::NONE || others.iter().any(|&other| is_it(other))
+    };
+    own.iter().all(|&head| is_met(head, model)) && model.iter().all(|&head| is_met(head, own))
 }
 
 /// How far down stacks are compared; deeper ones count as different.
