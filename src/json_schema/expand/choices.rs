@@ -4,7 +4,7 @@
 //! goals, and the smallest of the others forks the partial.
 
 use super::*;
-use crate::json_schema::keywords::{self, Site};
+use crate::json_schema::keywords::{self, Site, closed_items, closed_keys};
 use crate::json_schema::partial::is_implied;
 
 pub(super) enum Outcome {
@@ -213,6 +213,15 @@ impl Expander<'_> {
                 }
                 Err(error) => return Err(error),
             }
+        }
+        // What the options forbid where no keyword says so must be able to be there.
+        if !self.options.has_additional_properties && partial.kind == ValueKind::Object {
+            let other_key = |keys| vec![Goal::Fact(Fact::Obligation(Obligation::key(keys, None)))];
+            alternatives.extend(closed_keys(self, id).map(other_key));
+        }
+        if !self.options.has_additional_items && partial.kind == ValueKind::Array {
+            let more_items = |from: u64| vec![Goal::Fact(Fact::MinItems(from.saturating_add(1)))];
+            alternatives.extend(closed_items(self.model, id).map(more_items));
         }
         Ok(alternatives)
     }
