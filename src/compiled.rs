@@ -39,7 +39,7 @@ pub(crate) enum Origin {
         written: Arc<Grammar>,
         schemas: Vec<(SchemaOperand, Arc<CompiledSchema>)>,
         /// The grammar with its schemas as grammars, made on demand.
-        expanded: OnceLock<Expanded>,
+        expanded: OnceLock<Box<Expanded>>,
     },
     /// A JSON Schema.
     Schema(Box<CompiledSchema>),
@@ -118,7 +118,8 @@ impl CompiledGrammar {
                         let (grammar, rules) =
                             written.with_schemas_as(|operand| Some(schemas[find(operand)?].1.grammar()));
                         let index = |operand| find(&operand).expect("it was found before");
-                        Expanded { grammar, rules: rules.into_iter().map(|(range, of)| (range, index(of))).collect() }
+                        let rules = rules.into_iter().map(|(range, of)| (range, index(of))).collect();
+                        Box::new(Expanded { grammar, rules })
                     })
                     .grammar
             }
