@@ -4,8 +4,8 @@ use maskwright::frontend::ebnf;
 use maskwright::grammar::{Grammar, GrammarBuilder, SchemaOperand};
 use maskwright::json_schema::{RootForm, SchemaOptions, WhiteSpace};
 use maskwright::reference::{OracleMatcher, Recognizer};
-use maskwright::testing::Rng;
 use maskwright::testing::schemas::{random_schema, random_value};
+use maskwright::testing::{Rng, rounds};
 use maskwright::vocab::TokenKind;
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Matcher, TokenId, Vocab};
 use std::sync::Arc;
@@ -131,9 +131,7 @@ fn text_of(matcher: &Matcher) -> String {
 
 #[test]
 fn masks_know_the_keys_and_items_amid_other_text() {
-    let seed = std::env::var("MASKWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(11);
-    let mut rng = Rng::new(seed);
-    println!("MASKWRIGHT_SEED={seed}");
+    let mut rng = Rng::new(rounds::seed_or(11));
     let grammars = [
         r#"root ::= [a" ]{0,3} "<t>" %json(compact) {"type": "object"} "</t>" root?"#,
         r#"root ::= [a" ]{0,3} %json {"type": "array", "uniqueItems": true, "items": {"enum": [1, 12, "a", {"a": 1}]}} "\n" root?"#,
@@ -408,9 +406,7 @@ fn control_tokens_spell_literals_through_alternatives() {
 /// What a document is beside another text, it is alone; as an operand, from a pointer, and as the characters of a string.
 #[test]
 fn random_schemas_mean_the_same_amid_other_text() {
-    let seed = std::env::var("MASKWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(17);
-    println!("MASKWRIGHT_SEED={seed}");
-    let mut rng = Rng::new(seed);
+    let mut rng = Rng::new(rounds::seed_or(17));
     let limits = Limits { automaton_states_max: 1 << 15, schema_alternatives_max: 1 << 7, ..Limits::default() };
     let compiler = GrammarCompiler::builder(vocab(&[])).limits(limits).build();
     let options = CompileOptions::default();

@@ -1,13 +1,13 @@
 //! Masks behind drafts, against the definition: a fork for each draft that accepts it and fills a row.
 
 use maskwright::matcher::{TreeFill, accept_and_fill};
-use maskwright::testing::Rng;
 use maskwright::testing::cases::default_vocab;
 use maskwright::testing::engine::is_expensive;
 use maskwright::testing::fixture::Fixture;
+use maskwright::testing::{Rng, rounds};
 use maskwright::{CompiledGrammar, GrammarCompiler, MatchError, Matcher, TokenId, Vocab};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 fn compile(text: &str) -> CompiledGrammar {
     GrammarCompiler::new(Arc::new(default_vocab())).compile_ebnf(text).unwrap_or_else(|error| panic!("{error:#}"))
@@ -162,11 +162,10 @@ fn random_tree(rng: &mut Rng, matcher: &Matcher, n_nodes: usize) -> (Vec<i32>, V
 
 #[test]
 fn rows_of_random_trees_are_those_of_forks() {
-    let seed = std::env::var("MASKWRIGHT_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(11);
-    let seconds = std::env::var("MASKWRIGHT_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
-    let (mut rng, start) = (Rng::new(seed), Instant::now());
+    let seed = rounds::seed_or(11);
+    let (mut rng, time, start) = (Rng::new(seed), rounds::time_or(4), Instant::now());
     let (mut n_grammars, mut n_trees, mut n_acceptable) = (0, 0, 0);
-    while start.elapsed() < Duration::from_secs(seconds) {
+    while start.elapsed() < time {
         let Some(fixture) = Fixture::random(&mut rng) else { continue };
         n_grammars += 1;
         let mut matcher = fixture.compiled.matcher();
@@ -192,7 +191,7 @@ fn rows_of_random_trees_are_those_of_forks() {
             }
         }
     }
-    println!("MASKWRIGHT_SEED={seed}: {n_trees} trees of {n_grammars} grammars, {n_acceptable} drafts acceptable");
+    println!("{n_trees} trees of {n_grammars} grammars, {n_acceptable} drafts acceptable");
     assert!(n_trees > 100 && n_acceptable > n_trees, "{n_trees} {n_acceptable}");
 }
 

@@ -4,8 +4,8 @@
 //! crate on all arrays of a few values, and every prefix that is accepted must have a completion.
 
 use maskwright::json_schema::SchemaOptions;
-use maskwright::testing::Rng;
 use maskwright::testing::completion_search::{Completion, CompletionSearch};
+use maskwright::testing::{Rng, rounds};
 use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -91,8 +91,7 @@ fn accepts(grammar: &CompiledGrammar, text: &str) -> bool {
 
 #[test]
 fn counted_items_agree_with_a_validator_and_are_no_dead_ends() {
-    let seed = std::env::var("MASKWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(3);
-    let mut rng = Rng::new(seed);
+    let mut rng = Rng::new(rounds::seed_or(3));
     let compiler = compiler(Limits::default());
     let arrays = arrays();
     let (mut n_compiled, mut n_refused, mut n_accepted) = (0, 0, 0);

@@ -4,7 +4,7 @@
 //! several. Accepting is compared with the definition: every complete document has distinct keys and items.
 
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
-use maskwright::testing::Rng;
+use maskwright::testing::{Rng, rounds};
 use maskwright::{CompileOptions, GrammarCompiler, Matcher, Vocab};
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ fn is_distinct(text: &[u8], has_unique_items: bool) -> bool {
 
 #[test]
 fn masks_agree_with_what_is_accepted() {
-    let seed: u64 = std::env::var("MASKWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    let seed = rounds::seed_or(7);
     let mut rng = Rng::new(seed);
     let (mut n_steps, mut n_complete) = (0, 0);
     for round in 0..12 {

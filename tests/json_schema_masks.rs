@@ -7,9 +7,9 @@
 #![cfg(feature = "tiktoken")]
 
 use maskwright::json_schema::SchemaOptions;
-use maskwright::testing::Rng;
 use maskwright::testing::corpus::{SchemaCase, data};
 use maskwright::testing::sampling::{Sample, Sampler, SamplingMode};
+use maskwright::testing::{Rng, rounds};
 use maskwright::{CompileOptions, Encoding, GrammarCompiler, Matcher, TokenId, Vocab};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -24,10 +24,6 @@ const N_COMPARED: usize = 4;
 /// Tokens that are accepted on a fork.
 const N_FORKS: usize = 50;
 const CI_SEED: u64 = 20_240_229;
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
 
 /// Compares a mask with accepting each token.
 fn compare(rng: &mut Rng, case: &SchemaCase, matcher: &mut Matcher, text: &[u8]) {
@@ -271,12 +267,8 @@ fn masks_are_what_trying_each_token_says() {
     let only = std::env::var("MASKWRIGHT_SCHEMAS").unwrap_or_default();
     let lines = BufReader::new(flate2::read::MultiGzDecoder::new(File::open(path).unwrap())).lines();
     let lines: Vec<String> = lines.map(Result::unwrap).filter(|line| line.contains(&only)).collect();
-    let is_ci = std::env::var("CI").as_deref() == Ok("true");
-    let time = Duration::from_secs(setting("MASKWRIGHT_SECONDS").unwrap_or(if is_ci { 60 } else { 15 }));
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let default = if is_ci { CI_SEED } else { now.as_nanos() as u64 % 1_000_000_000 };
-    let seed = setting("MASKWRIGHT_SEED").unwrap_or(default);
-    println!("MASKWRIGHT_SEED={seed}");
+    let time = rounds::time_or(if rounds::is_ci() { 60 } else { 15 });
+    let seed = rounds::seed_or(rounds::random_seed(CI_SEED));
 
     let vocab = Arc::new(Vocab::tiktoken(Encoding::Cl100kBase).unwrap());
     let sampler = Sampler::new(&vocab);

@@ -7,10 +7,10 @@
 //! repeats a run, with `MASKWRIGHT_SCHEMAS=text` for the schemas whose id contains the text.
 
 use maskwright::json_schema::{Json, SchemaOptions};
-use maskwright::testing::Rng;
 use maskwright::testing::completion_search::{Completion, CompletionSearch};
 use maskwright::testing::corpus::{SchemaCase, data};
 use maskwright::testing::sampling::{Sample, Sampler, SamplingMode};
+use maskwright::testing::{Rng, rounds};
 use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
 use serde_json::Value;
 use std::fs::File;
@@ -68,10 +68,6 @@ fn vocab() -> Vocab {
     let end = builder.push("</s>");
     builder.stop_tokens([end]);
     builder.build().unwrap()
-}
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
 /// The two validators, if they support the schema.
@@ -347,13 +343,8 @@ fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
     let only = std::env::var("MASKWRIGHT_SCHEMAS").unwrap_or_default();
     let lines = BufReader::new(flate2::read::MultiGzDecoder::new(File::open(path).unwrap())).lines();
     let lines: Vec<String> = lines.map(Result::unwrap).filter(|line| line.contains(&only)).collect();
-    let is_ci = std::env::var("CI").as_deref() == Ok("true");
-    let seconds = setting("MASKWRIGHT_SECONDS").unwrap_or(if is_ci { 170 } else { 20 });
-    let time = Duration::from_secs(seconds).mul_f64(share_of_time);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let default = if is_ci { CI_SEED } else { now.as_nanos() as u64 % 1_000_000_000 };
-    let seed = setting("MASKWRIGHT_SEED").unwrap_or(default);
-    println!("MASKWRIGHT_SEED={seed}");
+    let time = rounds::time_or(if rounds::is_ci() { 170 } else { 20 }).mul_f64(share_of_time);
+    let seed = rounds::seed_or(rounds::random_seed(CI_SEED));
 
     let vocab = Arc::new(vocab);
     let mut sampler = Sampler::new(&vocab);

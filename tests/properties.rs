@@ -6,57 +6,13 @@ use maskwright::grammar::GrammarBuilder;
 use maskwright::regular::CharSet;
 use maskwright::testing::engine::{self, Coverage};
 use maskwright::testing::fixture::{Fixture, FixtureKind};
+use maskwright::testing::rounds::{data, run};
 use maskwright::testing::{
-    Rng, ebnf_text, finite, fixture, json_schema, lark_text, limits, operations, regex_text, schema_text, sharing,
-    tag_text,
+    Rng, ebnf_text, finite, fixture, json_schema, lark_text, lexical, limits, operations, regex_text, schema_text,
+    sharing, tag_text,
 };
 use maskwright::{GrammarCompiler, Limits, TokenKind, Vocab, frontend::ebnf};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
-
-/// Returns the seed of a run that asks for none: what is found by chance is for those who look for it, not for a change that has nothing to do with it.
-fn default_seed() -> u64 {
-    if std::env::var("CI").as_deref() == Ok("true") {
-        return 1;
-    }
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("the clock is past 1970");
-    now.as_nanos() as u64 % 1_000_000_000
-}
-
-/// Calls `check` with random numbers until `is_enough`, and for a second at least.
-fn run(mut check: impl FnMut(&mut Rng) -> Coverage, is_enough: impl Fn(&Coverage) -> bool) -> Coverage {
-    let seed = setting("MASKWRIGHT_SEED").unwrap_or_else(default_seed);
-    println!("MASKWRIGHT_SEED={seed}");
-    let time = Duration::from_secs(setting("MASKWRIGHT_SECONDS").unwrap_or(1));
-    let (mut rng, mut coverage, start) = (Rng::new(seed), Coverage::default(), Instant::now());
-    let mut n_rounds = 0;
-    let mut slowest = (Duration::ZERO, 0);
-    while start.elapsed() < time || !is_enough(&coverage) {
-        // A round can be repeated by itself: its input depends on its seed alone.
-        let round = rng.bits();
-        let begin = Instant::now();
-        match catch_unwind(AssertUnwindSafe(|| check(&mut Rng::new(round)))) {
-            Ok(found) => coverage += found,
-            Err(panic) => {
-                println!("round {n_rounds} with seed {round} of MASKWRIGHT_SEED={seed}");
-                resume_unwind(panic);
-            }
-        }
-        n_rounds += 1;
-        slowest = slowest.max((begin.elapsed(), round));
-    }
-    println!("{n_rounds} rounds in {:?}, {coverage:?}, slowest {slowest:?}", start.elapsed());
-    coverage
-}
-
-fn data(rng: &mut Rng) -> Vec<u8> {
-    (0..8).flat_map(|_| rng.bits().to_le_bytes()).collect()
-}
 
 #[test]
 fn ebnf_texts() {
@@ -119,6 +75,12 @@ fn schemas_of_finitely_many_documents() {
 fn engine_against_oracle() {
     let coverage = run(|rng| engine::check(&data(rng)), |coverage| coverage.n_grammars > 20);
     assert!(coverage.n_masks > 20 && coverage.n_completions > 10, "{coverage:?}");
+}
+
+#[test]
+fn lexical_grammars() {
+    let coverage = run(|rng| lexical::check(&data(rng)), |coverage| coverage.n_grammars > 20);
+    assert!(coverage.n_masks > 40, "{coverage:?}");
 }
 
 #[test]

@@ -1,17 +1,13 @@
 //! Random operations on handles, for a second or as long as `MASKWRIGHT_SECONDS` says; `MASKWRIGHT_SEED` repeats a run.
 
-use maskwright::testing::Rng;
+use maskwright::testing::{Rng, rounds};
 use maskwright_c::testing::{Coverage, check};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[test]
 fn any_calls_in_any_order() {
-    let setting = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let seed = setting("MASKWRIGHT_SEED").unwrap_or(now.as_nanos() as u64 % 1_000_000_000);
-    println!("MASKWRIGHT_SEED={seed}");
-    let time = Duration::from_secs(setting("MASKWRIGHT_SECONDS").unwrap_or(1));
-    let (mut rng, start, mut total) = (Rng::new(seed), Instant::now(), Coverage::default());
+    let mut rng = Rng::new(rounds::seed_or(rounds::random_seed(1)));
+    let (time, start, mut total) = (rounds::time_or(1), Instant::now(), Coverage::default());
     while start.elapsed() < time || total.n_rows < 200 {
         let data: Vec<u8> = (0..40).flat_map(|_| rng.bits().to_le_bytes()).collect();
         let found = check(&data);

@@ -5,10 +5,11 @@
 //! by which most of its tokens are found without a walk.
 
 use crate::automaton::{Linked, LocalState, Program, StateId, Step};
+use crate::util::Threshold;
 use smallvec::{SmallVec, smallvec};
 
 /// Fewest bytes of a state that is worth a comparison: what reads fewer is walked soon.
-const BYTES_MIN: usize = 48;
+const BYTES_MIN: Threshold = Threshold::new(48);
 /// The state that most units are called in. Where it is another one the comparison fails, and the state is walked.
 const START: LocalState = LocalState(0);
 /// Most moves with one byte that are compared.
@@ -30,7 +31,7 @@ pub(super) struct Callee {
 pub(super) fn callee(program: &Program, state: StateId) -> Option<Callee> {
     let (linked, local) = program.place(state)?;
     let bytes = linked.unit.bytes(local);
-    if bytes.len() < BYTES_MIN {
+    if bytes.len() < BYTES_MIN.get() {
         return None;
     }
     // What is called may call in turn: the fewest frames are the caller's.

@@ -13,14 +13,14 @@
 use super::need::Need;
 use crate::automaton::{Kind, LocalState, Owner, PackedMove, RegisterRuleId, Step, Unit};
 use crate::exec::{PlainStep, enter};
-use crate::util::{ByteSet, Utf8State};
+use crate::util::{ByteSet, Threshold, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set, byte_bit};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Fewest characters of ASCII that are worth a region.
-const CHARS_MIN: u32 = 48;
+const CHARS_MIN: Threshold = Threshold::new(48);
 /// Most places of a cluster; what lies behind them is not known.
 const PLACES_MAX: usize = 512;
 /// As many as it takes to see whether a cluster is worth it.
@@ -83,7 +83,7 @@ pub(super) enum Next {
 
 /// Tells whether a state may have a cluster, by what is seen at once: most states read two or three bytes.
 pub(super) fn may_have_cluster(unit: &Unit, start: LocalState) -> bool {
-    unit.n_states() <= STATES_MAX && unit.bytes(start).len() >= CHARS_MIN as usize && is_plain(unit, start)
+    unit.n_states() <= STATES_MAX && unit.bytes(start).len() >= CHARS_MIN.get() && is_plain(unit, start)
 }
 
 /// Returns the states of which a state's cluster says enough, and the cluster, if there is one. The state [may have one](may_have_cluster).
@@ -96,7 +96,7 @@ pub(super) fn cluster(unit: &Unit, start: LocalState) -> Option<(Vec<LocalState>
         words => alphabet(unit, start, behind, &mut ReadingOn::new(words)),
     });
     let own = alphabet(unit, start, start, &mut reading_on);
-    let is_wide = |alphabet: &Alphabet| alphabet.ascii.count_ones() >= CHARS_MIN;
+    let is_wide = |alphabet: &Alphabet| alphabet.ascii.count_ones() as usize >= CHARS_MIN.get();
     let wider = wider.filter(|wider| is_wide(wider) && wider.ascii & !own.ascii != 0);
     let cluster = wider.and_then(|wider| wide(unit, start, wider));
     cluster.or_else(|| if is_wide(&own) { wide(unit, start, own).or_else(|| safe(unit, start, own)) } else { None })
@@ -180,7 +180,7 @@ fn safe(unit: &Unit, start: LocalState, mut alphabet: Alphabet) -> Option<(Vec<L
             Err(Opens::By(characters)) => alphabet.ascii &= !characters,
             Err(Opens::ByOthers) => alphabet.non_ascii = NonAscii::None,
         }
-        if alphabet.ascii.count_ones() < CHARS_MIN {
+        if (alphabet.ascii.count_ones() as usize) < CHARS_MIN.get() {
             return None;
         }
     }

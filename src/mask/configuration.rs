@@ -12,7 +12,7 @@ use super::switches::ShortCut;
 use super::walk_context::{REGIONS_DEEP_MAX, WalkContext};
 use crate::automaton::{Program, ProgramId};
 use crate::exec::{ConfigId, Head, LazyDfa, OverBudget, StackNodeId, Stacks, Work};
-use crate::util::bit_row;
+use crate::util::{Threshold, bit_row};
 use crate::vocab::{Region, TokenId, TrieNode};
 use ahash::{AHashMap, AHashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,7 @@ const KNOWN_BYTES: usize = 256;
 /// Most walks whose memory is kept.
 const KEPT_MAX: usize = 8;
 /// Tokens of a region beyond which its row is added instead of them.
-const ROW_TOKENS_MIN: usize = 1 << 12;
+const ROW_TOKENS_MIN: Threshold = Threshold::new(1 << 12);
 /// Frames that a walk sees at first: few tokens close more.
 const N_DEEP: usize = 16;
 
@@ -265,7 +265,7 @@ impl ConfigurationWalk {
     ) -> Result<(), Stop> {
         let WalkContext { program, vocab, .. } = context;
         let longer = region.tokens_beyond(vocab, lookahead.n_chars);
-        if longer.is_empty() && region.n_tokens() >= ROW_TOKENS_MIN {
+        if longer.is_empty() && region.n_tokens() >= ROW_TOKENS_MIN.get() {
             let base = region.row(row.len());
             row.iter_mut().zip(&**base).for_each(|(word, bits)| *word |= bits);
             return Ok(());

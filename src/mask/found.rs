@@ -3,12 +3,12 @@
 use super::entry::MaskEntry;
 use super::remainder::{Remainder, sorted};
 use crate::automaton::UnitState;
-use crate::util::bit_row;
+use crate::util::{Threshold, bit_row};
 use crate::vocab::{Region, TokenId, TrieNode, Vocab};
 use std::sync::{Arc, OnceLock};
 
 /// Fewest tokens of a subwalk whose row is shared by the masks that have it.
-pub(super) const BASE_TOKENS_MIN: usize = 256;
+pub(super) const BASE_TOKENS_MIN: Threshold = Threshold::new(256);
 /// Tokens are sorted by way of their row where it has at most so many words for each.
 const WORDS_PER_SORTED_TOKEN: usize = 8;
 
@@ -87,14 +87,14 @@ impl Subwalk {
             return Subwalk { tokens: sorted(tokens), remainders, row: OnceLock::new() };
         }
         let row = bit_row::of(&tokens, n_words);
-        let is_kept = tokens.len() >= n_words.max(BASE_TOKENS_MIN);
+        let is_kept = tokens.len() >= n_words.max(BASE_TOKENS_MIN.get());
         let tokens = bit_row::bits(&row).collect();
         Subwalk { tokens, remainders, row: if is_kept { OnceLock::from(row) } else { OnceLock::new() } }
     }
 
     /// Returns how much memory it takes with its key, in bytes, and of tries that it shares its part. Tokens that are many get a row.
     pub(super) fn memory_bytes(&self, n_words: usize) -> usize {
-        let row = if self.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };
+        let row = if self.tokens.len() >= BASE_TOKENS_MIN.get() { n_words * size_of::<u32>() } else { 0 };
         let tries = self.remainders.iter().filter_map(Remainder::merged);
         size_of::<(SubwalkKey, Subwalk)>()
             + size_of_val(&*self.tokens)

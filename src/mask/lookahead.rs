@@ -20,18 +20,18 @@
 
 use crate::automaton::Program;
 use crate::exec::{ConfigId, Head, LazyDfa};
-use crate::util::{ByteSet, Utf8State};
+use crate::util::{ByteSet, Threshold, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set};
 use ahash::{AHashMap, AHashSet};
 
 /// Fewest characters of ASCII that make an alphabet worth a region.
-const ASCII_MIN: u32 = 8;
+const ASCII_MIN: Threshold = Threshold::new(8);
 /// Characters after which a search ends: few tokens are longer.
 const FAR_CHARS: usize = 16;
 /// Characters that make up less than one part in so many are few.
 const FEW_PART: u32 = 6;
 /// Fewest characters of a look-ahead: those of nearly all tokens, since longer ones are walked one by one.
-const CHARS_MIN: usize = 12;
+const CHARS_MIN: Threshold = Threshold::new(12);
 /// Most work of a search.
 const WORK_MAX: u64 = 1 << 17;
 /// Most configurations between characters to look at; of single heads more, since each keyword that a name may be has as many as it has letters.
@@ -100,7 +100,7 @@ impl Lookaheads {
     pub fn find(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, height: u8) -> Option<Lookahead> {
         let bytes = dfa.bytes(program, config);
         let ascii = ascii_set(|&byte| bytes.contains(byte));
-        if ascii.count_ones() < ASCII_MIN {
+        if (ascii.count_ones() as usize) < ASCII_MIN.get() {
             return None;
         }
         let has_others = (0x80..=0xFF).all(|byte| Utf8State::of_lead(byte).is_none() || bytes.contains(byte));
@@ -108,7 +108,7 @@ impl Lookaheads {
         let is_nearly_all = |lookahead: &Lookahead| {
             let has_most = |all: u128| FEW_PART * (all & !lookahead.alphabet.ascii).count_ones() <= all.count_ones();
             let are_others_left = has_others && lookahead.alphabet.non_ascii == NonAscii::None;
-            !are_others_left && has_most(words) && (words.count_ones() >= ASCII_MIN || has_most(ascii))
+            !are_others_left && has_most(words) && (words.count_ones() as usize >= ASCII_MIN.get() || has_most(ascii))
         };
         for index in 0..dfa.heads(config).len().min(FOLLOWED_MAX) {
             let head = dfa.heads(config)[index];
@@ -343,7 +343,7 @@ fn words() -> u128 {
 
 impl Lookahead {
     fn bounded(program: &Program, alphabet: Alphabet, n_chars: usize) -> Option<Lookahead> {
-        let is_wide = n_chars >= CHARS_MIN && alphabet.ascii.count_ones() >= ASCII_MIN;
+        let is_wide = n_chars >= CHARS_MIN.get() && alphabet.ascii.count_ones() as usize >= ASCII_MIN.get();
         let leaving = program.all_bytes() & !alphabet.first_bytes();
         is_wide.then(|| Lookahead { alphabet, n_chars, leaving, may_break: false, configs: Box::default() })
     }

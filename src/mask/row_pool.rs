@@ -8,7 +8,7 @@
 
 use super::entry::{MaskEntry, differing, filled};
 use super::switches::ShortCut;
-use crate::util::bit_row;
+use crate::util::{Threshold, bit_row};
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +16,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Masks remembered.
 const BASES_MAX: usize = 32;
 /// Most tokens of a list that is cached as it is: to set them takes no longer than to copy a row.
-const TOKENS_FREE: usize = 96;
+const TOKENS_FREE: Threshold = Threshold::new(96);
 /// Most tokens in which a mask may differ from its base, and the share of its list that these may be.
 const DIFFERENCE_MAX: usize = 96;
 const DIFFERENCE_SHARE: usize = 4;
 /// Words of a row in which tokens are counted, to tell at once that most others are not near it.
 const SAMPLED_WORDS: usize = 256;
 /// Tokens in which it may differ from a base without looking for a nearer one.
-const DIFFERENCE_FREE: usize = 24;
+const DIFFERENCE_FREE: Threshold = Threshold::new(24);
 
 /// The masks that others may be based on.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl RowPool {
             MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => return self.delta_encoded_row(row),
             _ => return mask,
         };
-        if tokens.len() <= TOKENS_FREE {
+        if tokens.len() <= TOKENS_FREE.get() {
             return mask;
         }
         zeros.resize(n_words, 0);
@@ -127,7 +127,7 @@ impl RowPool {
         for (base, _) in known.rows.items.iter().filter(|(_, n)| n_sampled.abs_diff(*n) <= DIFFERENCE_MAX) {
             if let Some(difference) = difference(base, row, max) {
                 (max, nearest) = (difference, Some(Arc::clone(base)));
-                if max <= DIFFERENCE_FREE {
+                if max <= DIFFERENCE_FREE.get() {
                     break;
                 }
             }
@@ -191,7 +191,7 @@ impl Pooled {
             }
             max = lacking.len() + n_more;
             nearest = Some((place, lacking));
-            if max <= DIFFERENCE_FREE {
+            if max <= DIFFERENCE_FREE.get() {
                 break;
             }
         }

@@ -12,22 +12,23 @@ use super::walk_context::WalkContext;
 use super::walker::{Strategy, Walker};
 use crate::automaton::BELOW;
 use crate::exec::{BOTTOM, Head};
+use crate::util::Threshold;
 use crate::vocab::{TrieNode, Vocab};
 use std::sync::Arc;
 
 /// Fewest trie nodes below a node that make it worth to look for a subwalk; the runs of white space that begin with a carriage return have some 40.
-pub(super) const NODES_MIN: usize = 24;
+pub(super) const NODES_MIN: Threshold = Threshold::new(24);
 /// Most tokens below a node at which the subwalk of a loop is kept: regions give more than that without a copy.
 const LOOP_TOKENS_MAX: usize = 1 << 12;
 
 /// Fewest nodes below remainders that are worth a trie of their own, and most tokens that are put into one.
-const CONDENSED_NODES_MIN: usize = 8;
+const CONDENSED_NODES_MIN: Threshold = Threshold::new(8);
 const CONDENSED_TOKENS_MAX: usize = 1 << 12;
 
 impl Walker {
     /// Tells whether what a head allows below `node` is worth keeping, for states of other units.
     pub(super) fn is_memoized(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head) -> bool {
-        if !ShortCut::SubwalkMemo.is_on() || !context.is_whole() || context.n_nodes_below(node) < NODES_MIN {
+        if !ShortCut::SubwalkMemo.is_on() || !context.is_whole() || context.n_nodes_below(node) < NODES_MIN.get() {
             return false;
         }
         let Some((linked, _)) = context.program.place(head.state) else { return false };
@@ -51,7 +52,7 @@ impl Walker {
             }
             subwalk
         });
-        if self.found.base.is_none() && subwalk.tokens.len() >= BASE_TOKENS_MIN {
+        if self.found.base.is_none() && subwalk.tokens.len() >= BASE_TOKENS_MIN.get() {
             self.found.base = Some(LargeSet::Subwalk(Arc::clone(&subwalk)));
         } else {
             self.found.tokens.extend_from_slice(&subwalk.tokens);
@@ -93,7 +94,7 @@ fn condense(vocab: &Vocab, remainders: &mut Vec<Remainder>) {
     };
     let nodes: Vec<TrieNode> = remainders.iter().filter_map(node_of).flat_map(|node| trie.children(node)).collect();
     let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
-    if !ShortCut::Merged.is_on() || nodes.len() < CONDENSED_NODES_MIN || n_tokens > CONDENSED_TOKENS_MAX {
+    if !ShortCut::Merged.is_on() || nodes.len() < CONDENSED_NODES_MIN.get() || n_tokens > CONDENSED_TOKENS_MAX {
         return;
     }
     remainders.retain(|remainder| node_of(remainder).is_none());

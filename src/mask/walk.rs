@@ -349,7 +349,7 @@ impl Walker {
 
     /// Walks below `node` with each head of the last level by itself if that allows to use regions; returns whether it does.
     fn split(&mut self, context: WalkContext<'_>, node: TrieNode) -> bool {
-        if !context.is_whole() || context.n_nodes_below(node) < subwalk::NODES_MIN {
+        if !context.is_whole() || context.n_nodes_below(node) < subwalk::NODES_MIN.get() {
             return false;
         }
         let level = *self.levels.last().expect("a level was pushed");

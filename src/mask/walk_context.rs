@@ -2,11 +2,12 @@
 
 use super::remainder::{Remainder, ResumePoint};
 use crate::automaton::Program;
+use crate::util::Threshold;
 use crate::vocab::{Trie, TrieNode, Vocab};
 use std::sync::Arc;
 
 /// Fewest trie nodes below a node that make it worth to ask for a region.
-const REGION_NODES: usize = 200;
+const REGION_NODES: Threshold = Threshold::new(200);
 
 /// Regions within regions, at most; below that the trie is walked.
 pub(super) const REGIONS_DEEP_MAX: usize = 16;
@@ -44,7 +45,7 @@ impl<'a> WalkContext<'a> {
 
     /// Tells whether it is worth to ask for a region below a node.
     pub(super) fn has_regions(&self, from: TrieNode) -> bool {
-        self.is_whole() && self.n_nodes_below(from) >= REGION_NODES
+        self.is_whole() && self.n_nodes_below(from) >= REGION_NODES.get()
     }
 
     /// Tells whether the vocabulary is walked, and short cuts may still be taken.

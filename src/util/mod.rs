@@ -1,4 +1,4 @@
-//! What every layer uses: typed indices, components of graphs and distances in them, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, mixed bits, a pool of workspaces.
+//! What every layer uses: typed indices, components of graphs and distances in them, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, mixed bits, a pool of workspaces, thresholds.
 
 pub(crate) mod bit_row;
 mod bounded_cache;
@@ -13,6 +13,7 @@ mod mixed;
 mod pool;
 mod ring_cache;
 mod span;
+mod threshold;
 mod utf8_state;
 
 pub(crate) use bounded_cache::{BoundedMap, BoundedTable};
@@ -26,4 +27,7 @@ pub(crate) use mixed::mixed;
 pub(crate) use pool::{Pool, set_lane};
 pub(crate) use ring_cache::RingCache;
 pub use span::Span;
+pub(crate) use threshold::Threshold;
+#[cfg(feature = "testing")]
+pub use threshold::set_small_thresholds;
 pub(crate) use utf8_state::Utf8State;

@@ -25,15 +25,15 @@ use super::longest_first::LongestFirst;
 use super::marks::{Mark, Marks};
 use super::token::TokenId;
 use super::trie::{Trie, TrieNode};
-use crate::util::{ByteSet, Utf8State, bit_row};
+use crate::util::{ByteSet, Threshold, Utf8State, bit_row};
 use ahash::AHashMap;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Fewest border nodes that are worth a merged trie.
-const MERGED_NODES_MIN: usize = 8;
+const MERGED_NODES_MIN: Threshold = Threshold::new(8);
 /// Most tokens at and below a border node that is put into a merged trie.
-const TOKENS_BELOW_MAX: usize = 1 << 9;
+const TOKENS_BELOW_MAX: Threshold = Threshold::new(1 << 9);
 /// Most tokens of a merged trie.
 const MERGED_TOKENS_MAX: usize = 1 << 14;
 
@@ -180,8 +180,8 @@ pub(crate) struct Crossing {
 impl Crossing {
     fn of(trie: &Trie, nodes: impl Iterator<Item = TrieNode>) -> Crossing {
         let n_tokens = |&node: &TrieNode| trie.subtree_tokens(node).len();
-        let (mut alone, mut merged): (Vec<_>, Vec<_>) = nodes.partition(|node| n_tokens(node) > TOKENS_BELOW_MAX);
-        if merged.len() < MERGED_NODES_MIN || merged.iter().map(n_tokens).sum::<usize>() > MERGED_TOKENS_MAX {
+        let (mut alone, mut merged): (Vec<_>, Vec<_>) = nodes.partition(|node| n_tokens(node) > TOKENS_BELOW_MAX.get());
+        if merged.len() < MERGED_NODES_MIN.get() || merged.iter().map(n_tokens).sum::<usize>() > MERGED_TOKENS_MAX {
             alone.append(&mut merged);
         }
         Crossing { alone: alone.into(), merged: merged.into() }
@@ -370,7 +370,7 @@ impl Region {
     /// Returns the border nodes of `byte` that meet a condition on the number of characters before them, as they are best walked; `None` if that is one
     /// by one because they are few.
     pub fn crossing(&self, trie: &Trie, byte: u8, after: CharCount) -> Option<Arc<Crossing>> {
-        if self.border(byte).len() < MERGED_NODES_MIN {
+        if self.border(byte).len() < MERGED_NODES_MIN.get() {
             return None;
         }
         let mut crossings = self.crossings.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,11 +6,12 @@ use super::super::unit::Unit;
 use super::builder::Builder;
 use super::workspace::{Chain, ChildRow, ControlPieces, MoveList, SHORT_ROW};
 use crate::pass::{BuildError, Label};
+use crate::util::Threshold;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Fewest ranges of a child's row that are worth keeping as they look from the unit.
-const KEPT_RUNS_MIN: usize = 8;
+const KEPT_RUNS_MIN: Threshold = Threshold::new(8);
 
 impl Builder<'_> {
     /// Adds the moves of a child's state, over a chain, to those that were found before.
@@ -133,7 +134,7 @@ impl Builder<'_> {
         let child = Arc::clone(&self.workspace.children[slot as usize - 1]);
         let runs = child.runs(state);
         // The keys that nobody names are called from every place between two members, over the same chain.
-        let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), place));
+        let key = (runs.len() >= KEPT_RUNS_MIN.get()).then(|| (chain.clone(), place));
         if let Some(row) = key.as_ref().and_then(|key| self.workspace.child_rows.get(key)) {
             found.bytes.extend_from_slice(&row.bytes);
             found.controls.extend_from_slice(&row.controls);
