@@ -75,3 +75,37 @@ impl Matcher {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{GrammarCompiler, Vocab};
+
+    #[test]
+    fn a_matcher_in_which_the_engine_failed_only_ends() {
+        let mut builder = Vocab::builder();
+        builder.extend(["a", "b", "</s>"]);
+        let vocab = builder.stop_tokens(vec![2]).build().unwrap();
+        let mut matcher = GrammarCompiler::new(vocab.into()).compile_ebnf("root ::= \"ab\"").unwrap().matcher();
+        matcher.set_fail_closed(true);
+        matcher.accept_token(0).unwrap();
+        let found = matcher.fail_on_panic::<()>(|_| panic!("as if"));
+        assert!(found.unwrap_err().is_internal());
+
+        let mut row = [u32::MAX];
+        matcher.fill_mask(&mut row).unwrap();
+        assert_eq!(row, [1 << 2]);
+        assert!(matcher.error().unwrap().is_internal());
+        assert!(matcher.accept_token(1).unwrap_err().is_internal());
+        assert!(matcher.accept_bytes(b"b").unwrap_err().is_internal());
+        assert!(!matcher.is_token_allowed(1) && matcher.jump_forward().is_empty());
+        assert_ne!(matcher.mask_key(), matcher.mask_key());
+        let mut fork = matcher.fork();
+        fork.accept_token(2).unwrap();
+        assert!(fork.is_terminated());
+
+        matcher.reset();
+        assert!(matcher.error().is_none());
+        matcher.accept_bytes(b"ab").unwrap();
+        assert!(matcher.is_accepting());
+    }
+}

@@ -13,7 +13,7 @@ impl Matcher {
     /// [`jump_forward_tokens`](Self::jump_forward_tokens) has it. It can end within a character: see [`jump_forward_text`](Self::jump_forward_text).
     pub fn jump_forward(&mut self) -> Vec<u8> {
         let mut forced = Vec::new();
-        if self.is_terminated() {
+        if self.is_terminated() || self.failure.is_poisoned {
             return forced;
         }
         let mark = self.stacks.mark();

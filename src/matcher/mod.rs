@@ -266,6 +266,9 @@ impl Matcher {
         if self.is_terminated() {
             return Err(MatchError::terminated());
         }
+        if self.failure.is_poisoned {
+            return Err(self.failure.poisoned());
+        }
         let mark = self.stacks.mark();
         self.allow_work_for(bytes);
         let n_read = self.after_bytes(bytes);
@@ -397,7 +400,9 @@ impl Matcher {
         self.grammar.masks().refresh(&mut self.table);
         let mask_ids = match self.is_terminated() {
             true => SmallVec::new(),
-            false if self.stacks.values().is_some() => SmallVec::from_slice(&[DecisionNode::fresh_id().0]),
+            false if self.failure.is_poisoned || self.stacks.values().is_some() => {
+                SmallVec::from_slice(&[DecisionNode::fresh_id().0])
+            }
             false => {
                 self.allow_work();
                 self.ask(mask_ids)
@@ -443,7 +448,10 @@ impl Matcher {
         self.stacks = fresh_stacks(&self.grammar);
         self.n_bytes_before = Chunked::default();
         self.history = History::default();
-        self.scratch.truncate(StacksMark::default(), 0);
+        match self.failure.is_poisoned {
+            true => self.scratch = Scratch::default(),
+            false => self.scratch.truncate(StacksMark::default(), 0),
+        }
         (self.ending.is_stopped, self.is_trimmed) = (false, false);
         self.failure = Failure { is_closed: self.failure.is_closed, ..Failure::default() };
         self.note_exhaustion();

@@ -88,6 +88,9 @@ impl Matcher {
         if self.live.iter().all(|head| head.state == DONE) {
             return false;
         }
+        if self.failure.is_poisoned {
+            return true;
+        }
         let mut row = core::mem::take(&mut self.scratch.row);
         row.clear();
         row.resize(self.grammar.vocab().n_mask_words(), 0);
