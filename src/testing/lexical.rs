@@ -95,7 +95,7 @@ fn literal(rng: &mut Rng) -> String {
         "\"" => "\\\"",
         _ => char,
     };
-    let chars: String = (0..rng.between(1, 2)).map(|_| escaped(*rng.pick(&CHARS))).collect();
+    let chars: String = (0..rng.between(1, 2)).map(|_| escaped(rng.pick::<&str>(&CHARS))).collect();
     format!("\"{chars}\"")
 }
 
