@@ -4,7 +4,8 @@
 //! is found again and again. The reference recognizer is too slow for that many tokens: a mask is compared with trying each one.
 
 use super::engine::{Coverage, random_allowed};
-use super::{Rng, cases::Subject, show_bytes};
+use super::sharing::mask_within_budget;
+use super::{Rng, show_bytes};
 use crate::GrammarCompiler;
 use crate::vocab::{TokenId, Vocab};
 use std::collections::BTreeSet;
@@ -119,11 +120,7 @@ fn walk(rng: &mut Rng, compiler: &GrammarCompiler, coverage: &mut Coverage) {
     coverage.n_grammars += 1;
     let (vocab, mut matcher, mut accepted) = (compiler.vocab(), compiled.matcher(), Vec::new());
     for _ in 0..rng.between(1, 6) {
-        // Random grammars may be ambiguous beyond what a step may take.
-        if matcher.mask().is_err() {
-            break;
-        }
-        let row = Subject::mask(&mut matcher);
+        let Some(row) = mask_within_budget(&mut matcher) else { break };
         for id in 0..vocab.n_tokens() as TokenId {
             let is_set = row[id as usize / 32] >> (id % 32) & 1 == 1;
             assert_eq!(

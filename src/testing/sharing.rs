@@ -79,7 +79,7 @@ fn walk(rng: &mut Rng, grammar: Grammar, compiled: &CompiledGrammar) -> Walk {
 }
 
 /// Returns the mask, or nothing if the text can be read in so many ways that finding it takes too much work.
-fn mask_within_budget(matcher: &mut Matcher) -> Option<Vec<u32>> {
+pub(super) fn mask_within_budget(matcher: &mut Matcher) -> Option<Vec<u32>> {
     let is_over_budget = matcher.mask().is_err_and(|error| error.is_over_budget());
     (!is_over_budget).then(|| Subject::mask(matcher))
 }
