@@ -5,6 +5,7 @@ mod build;
 mod dump;
 mod link;
 mod moves;
+mod registers;
 mod state;
 mod store;
 mod table;

@@ -1,6 +1,6 @@
 //! Heads: the places where a text can lead, and which of their registers are one.
 
-use crate::automaton::{Kind, Owner, Program, StateId};
+use crate::automaton::{Program, StateId};
 use crate::util::index_type;
 
 index_type!(
@@ -45,17 +45,8 @@ pub(super) fn join_registers(program: &Program, heads: &mut [Head]) -> usize {
 
 /// Returns the register that stands for that of `head` and for `other`, if there is one.
 pub(super) fn joined(program: &Program, head: Head, other: u64) -> Option<u64> {
-    if head.register == other {
-        return Some(other);
-    }
     let (linked, local) = program.place(head.state)?;
-    let info = linked.unit.info(local);
-    debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
-    match info.owner? {
-        Owner::Counter(counter) => linked.unit.counter(counter).join(head.register, other),
-        Owner::RegisterRules(register_rule) => linked.unit.register_rule(register_rule).join(head.register, other),
-        Owner::DistinctValues(_) => None,
-    }
+    linked.unit.join(local, head.register, other)
 }
 
 /// Returns a register that no `horizon` bytes can tell from `register` in `state`, whatever values there are.
@@ -63,13 +54,5 @@ pub(crate) fn signature(program: &Program, state: StateId, register: u64, horizo
     if register == 0 {
         return 0;
     }
-    let Some((linked, local)) = program.place(state) else { return register };
-    match linked.unit.info(local).owner {
-        Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, horizon),
-        Some(Owner::RegisterRules(register_rule)) => {
-            linked.unit.register_rule(register_rule).signature(register, horizon)
-        }
-        Some(Owner::DistinctValues(_)) => 0,
-        None => register,
-    }
+    program.place(state).map_or(register, |(linked, local)| linked.unit.signature(local, register, horizon))
 }

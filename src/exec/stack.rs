@@ -266,49 +266,24 @@ impl Stacks {
     #[inline]
     fn land_with(&mut self, program: &Program, head: Head, live: &mut impl Extend<Head>, admits: bool) {
         let Some((linked, local)) = program.place(head.state) else { return live.extend([head]) };
-        let info = linked.unit.info(local);
-        if info.has_moves() && !matches!(info.kind, Kind::Loop { .. } | Kind::RegisterRule { .. }) {
-            live.extend([head]);
-        }
-        match info.kind {
-            Kind::Inner | Kind::DistinctValue(_) => {}
-            Kind::End => self.leave(program, head, live, admits),
-            Kind::RegisterRule { register_rule } => {
-                let register_rule = linked.unit.register_rule(register_rule);
-                let Some(register) = register_rule.advance(head.register) else { return };
-                let head = Head { register, ..head };
-                if info.has_moves() && register_rule.can_continue(register) {
+        let unit = &linked.unit;
+        let (local, register) = match unit.info(local).kind {
+            Kind::BodyEnd { loop_state, .. } => {
+                // The copy itself may go on.
+                if unit.info(local).has_moves() {
                     live.extend([head]);
                 }
-                if register_rule.can_end(register) {
-                    self.leave(program, head, live, admits);
-                }
+                (loop_state, unit.advance(local, head.register))
             }
-            Kind::Loop { counter } => {
-                self.land_between(program, head, linked.unit.counter(counter), live, admits);
-            }
-            Kind::BodyEnd { counter, loop_state } => {
-                let counter = linked.unit.counter(counter);
-                if let Some(register) = counter.advance(head.register) {
-                    let state = linked.own(loop_state);
-                    self.land_between(program, Head { state, register, ..head }, counter, live, admits);
-                }
-            }
-        }
-    }
-
-    fn land_between(
-        &mut self,
-        program: &Program,
-        head: Head,
-        counter: &Counter,
-        live: &mut impl Extend<Head>,
-        admits: bool,
-    ) {
-        if counter.can_continue(head.register) {
+            Kind::RegisterRule { .. } => (local, unit.advance(local, head.register)),
+            Kind::Inner | Kind::End | Kind::Loop { .. } | Kind::DistinctValue(_) => (local, Some(head.register)),
+        };
+        let Some(register) = register else { return };
+        let head = Head { state: linked.own(local), register, ..head };
+        if unit.info(local).has_moves() && unit.can_continue(local, register) {
             live.extend([head]);
         }
-        if counter.can_end(head.register) {
+        if unit.can_end(local, register) {
             self.leave(program, head, live, admits);
         }
     }
@@ -560,13 +535,7 @@ const IMPLIED_PER_HEAD: usize = 4;
 
 /// Tells whether returning needs no more bytes.
 pub(crate) fn can_end(program: &Program, head: Head) -> bool {
-    let Some((linked, local)) = program.place(head.state) else { return false };
-    match linked.unit.info(local).kind {
-        Kind::End => true,
-        Kind::Loop { counter } => linked.unit.counter(counter).can_end(head.register),
-        Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_end(head.register),
-        Kind::Inner | Kind::BodyEnd { .. } | Kind::DistinctValue(_) => false,
-    }
+    program.place(head.state).is_some_and(|(linked, local)| linked.unit.can_end(local, head.register))
 }
 
 /// Tells whether `head`, which may end, stands for a head of its state with this register that returning from it leads to.

@@ -135,11 +135,6 @@ impl MaskEntry {
         }
     }
 
-    /// Makes `row` this mask if it `is_first` there; else adds it.
-    pub fn write_or_add(&self, row: &mut [u32], is_first: bool) {
-        if is_first { self.write(row) } else { self.add_to(row) }
-    }
-
     /// Adds this mask to `row`.
     pub fn add_to(&self, row: &mut [u32]) {
         let (base, ids, clear): (&[u32], &[TokenId], &[TokenId]) = match self {

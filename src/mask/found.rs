@@ -45,13 +45,6 @@ impl LargeSet {
         }
     }
 
-    pub fn n_tokens(&self, vocab: &Vocab) -> usize {
-        match self {
-            LargeSet::Region(region, n_max) => region.n_tokens() - region.tokens_beyond(vocab, *n_max).len(),
-            LargeSet::Subwalk(subwalk) => subwalk.tokens.len(),
-        }
-    }
-
     pub fn mask(&self, vocab: &Vocab, n_words: usize) -> MaskEntry {
         match self {
             LargeSet::Region(region, n_max) => MaskEntry::of_region_up_to(region, vocab, *n_max, n_words),

@@ -49,7 +49,7 @@ pub(crate) use controls::add_controls;
 pub(crate) use decision::DecisionNode;
 pub(crate) use declared_keys::{DeclaredKeyTokens, KeyTokens};
 pub use row::TokenMask;
-pub(crate) use settle::{FillOutcome, MaskQuery, add, fill, mask_ids};
+pub(crate) use settle::{FillOutcome, MaskQuery, fill, mask_ids};
 pub use store::MaskStats;
 pub(crate) use store::MaskStore;
 #[cfg(feature = "testing")]

@@ -312,12 +312,9 @@ fn plainly(program: &Program, head: Head, byte: u8) -> Option<Head> {
 /// Returns the state of a loop that counts characters before the one character that it has counted.
 fn before(program: &Program, head: Head) -> Option<Head> {
     let (linked, local) = program.place(head.state)?;
-    let first = match linked.unit.info(local).kind {
-        Kind::Loop { counter } => linked.unit.counter(counter).advance(0),
-        Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).advance(0),
-        _ => None,
-    };
-    (first == Some(head.register)).then_some(Head { register: 0, ..head })
+    let counts = matches!(linked.unit.info(local).kind, Kind::Loop { .. } | Kind::RegisterRule { .. });
+    let is_first = counts && linked.unit.advance(local, 0) == Some(head.register);
+    is_first.then_some(Head { register: 0, ..head })
 }
 
 /// Tells whether a byte leads to the same, as far as the move tables show it.

@@ -19,7 +19,7 @@ use super::walk_context::WalkContext;
 use super::walker::Walker;
 use crate::automaton::{DONE, Program, StateId};
 use crate::exec::{Head, OverBudget, StackNodeId, Stacks, Work, signature};
-use crate::vocab::{Trie, TrieNode, Vocab};
+use crate::vocab::{TrieNode, Vocab};
 use core::cell::Cell;
 use core::ops::Deref;
 use smallvec::SmallVec;
@@ -34,14 +34,14 @@ pub(crate) struct MaskQuery<'a> {
     pub stacks: &'a Stacks,
     /// What finding masks has cost, and may.
     pub work: Cell<Work>,
+    /// How many nodes were found in the table.
+    pub n_hits: Cell<u64>,
     /// Memory that a walk may take, in bytes.
     pub walk_bytes_max: usize,
 }
 
 /// What [`fill`] found out on the way.
 pub(crate) struct FillOutcome {
-    /// Questions answered from the store.
-    pub n_hits: u64,
     /// Whether the mask allows no token.
     pub is_empty: bool,
     /// Where the node with the mask is in the table, if it is one head's and cached.
@@ -74,34 +74,19 @@ enum GaveUp {
 pub(crate) fn fill(query: &MaskQuery<'_>, live: &[Head], row: &mut [u32]) -> Result<FillOutcome, OverBudget> {
     // The usual configuration is one head whose mask is cached, and then that is all there is to do.
     if let [head] = live
-        && let Some((place, decision, n_hits)) = query.cached_mask(*head)
+        && let Some((place, decision)) = query.cached_mask(*head)
     {
         decision.mask.write(row);
-        return Ok(FillOutcome { n_hits, is_empty: decision.is_empty, place: Some(place) });
+        return Ok(FillOutcome { is_empty: decision.is_empty, place: Some(place) });
     }
-    fill_or_add(query, live, row, true)
-}
-
-/// Adds the mask of a configuration to `row`.
-pub(crate) fn add(query: &MaskQuery<'_>, live: &[Head], row: &mut [u32]) -> Result<FillOutcome, OverBudget> {
-    fill_or_add(query, live, row, false)
-}
-
-/// Makes `row` the mask of a configuration if it `is_first` there; else adds it.
-fn fill_or_add(
-    query: &MaskQuery<'_>,
-    live: &[Head],
-    row: &mut [u32],
-    is_first: bool,
-) -> Result<FillOutcome, OverBudget> {
     match answers(query, live) {
-        Ok(Reached { answers, n_hits, are_cached }) => {
-            let n_hits = n_hits + query.write_union(&answers, are_cached, row, is_first);
-            Ok(FillOutcome { n_hits, is_empty: answers.iter().all(|answer| answer.is_empty), place: None })
+        Ok(Reached { answers, are_cached }) => {
+            query.write_union(&answers, are_cached, row);
+            Ok(FillOutcome { is_empty: answers.iter().all(|answer| answer.is_empty), place: None })
         }
         Err(GaveUp::Ambiguous) => {
-            let (is_any, n_hits) = query.write_configuration(live, row, is_first)?;
-            Ok(FillOutcome { n_hits, is_empty: !is_any, place: None })
+            let is_empty = query.write_configuration(live, row)?;
+            Ok(FillOutcome { is_empty, place: None })
         }
         Err(GaveUp::OverBudget) => Err(OverBudget),
     }
@@ -119,8 +104,12 @@ pub(crate) fn mask_ids(query: &MaskQuery<'_>, live: &[Head]) -> SmallVec<[u64; 2
     }
 }
 
-/// A node of a decision tree, whether it is cached, and the stack node that answers its question.
-type Pending = (Arc<DecisionNode>, bool, StackNodeId);
+/// Where a way down a stack is to be followed.
+struct Question {
+    /// The node above, and whether it is cached; nothing above a root.
+    above: Option<(Arc<DecisionNode>, bool)>,
+    head: Head,
+}
 
 /// A node of a decision tree whose mask is part of a configuration's.
 pub(super) enum Answer<'a> {
@@ -145,9 +134,7 @@ pub(super) type Answers<'a> = SmallVec<[Answer<'a>; 4]>;
 /// Where the ways from some heads down end.
 struct Reached<'a> {
     answers: Answers<'a>,
-    /// How many nodes on the way were cached before.
-    n_hits: u64,
-    /// Whether all of them are now.
+    /// Whether all nodes on the way are cached now.
     are_cached: bool,
 }
 
@@ -156,75 +143,63 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, G
     if !ShortCut::Heads.is_on() {
         return Err(GaveUp::Ambiguous);
     }
-    let (mut n_hits, mut n_visits, mut n_settled, mut are_cached) = (0, 0, 0, true);
+    let (mut n_visits, mut n_settled, mut are_cached) = (0, 0, true);
     let mut answers = Answers::new();
-    let mut pending: SmallVec<[Pending; 4]> = SmallVec::new();
     // Stacks that share nodes could be walked along exponentially many ways.
     let mut seen: SmallVec<[(DecisionId, StackNodeId); 16]> = SmallVec::new();
-    for head in live.iter().filter(|head| head.state != DONE) {
-        let key = query.key(DecisionId::NONE, head.state, head.register);
-        // The usual mask has no remainders or one branching, and needs no reference counts.
-        if let Some((place, decision)) = query.table.find(&key) {
-            n_hits += 1;
-            match query.descend_cached(place, decision, head.node, &mut n_hits) {
-                Lookup::Found(_, decision) => answers.push(Answer::Cached(decision)),
-                Lookup::Stuck(decision, node) => pending.push((Arc::clone(decision), true, node)),
-                Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
-            }
-        } else {
-            let (decision, is_kept, _) = query.settle(None, Some(key), *head)?;
-            are_cached &= is_kept;
-            pending.push((decision, is_kept, head.node));
-        }
-        while let Some((decision, is_kept, node)) = pending.pop() {
-            if decision.next == Next::Configuration {
-                return Err(GaveUp::Ambiguous);
-            }
-            if decision.remainders.is_empty() {
-                answers.push(Answer::Shared(decision));
-                continue;
-            }
-            if seen.contains(&(decision.id, node)) {
-                continue;
-            }
-            seen.push((decision.id, node));
-            let n_exits = query.stacks.n_exits(node);
-            n_visits += n_exits;
-            if n_visits > VISITS_MAX {
-                return Err(GaveUp::Ambiguous);
-            }
-            for index in 0..n_exits {
-                let exit = query.stacks.exit(node, index);
-                if exit.state == DONE {
-                    // Nothing follows the whole text: what is below the remainders is refused.
-                    answers.push(Answer::Shared(Arc::clone(&decision)));
+    let heads = live.iter().filter(|head| head.state != DONE);
+    let mut pending: SmallVec<[Question; 4]> = heads.map(|&head| Question { above: None, head }).collect();
+    while let Some(Question { above, head }) = pending.pop() {
+        let (parent, is_parent_kept) =
+            above.as_ref().map_or((DecisionId::NONE, true), |(above, is_kept)| (above.id, *is_kept));
+        // What hangs below a node that is not cached would never be found again.
+        let key = is_parent_kept.then(|| query.key(parent, head.state, head.register));
+        let (decision, is_kept, node) = match key.and_then(|key| query.table.find(&key)) {
+            // The usual mask has no remainders or one branching, and needs no reference counts.
+            Some((place, decision)) => match query.descend_cached(place, decision, head.node) {
+                Lookup::Found(_, decision) => {
+                    answers.push(Answer::Cached(decision));
                     continue;
                 }
-                // What hangs below a node that is not cached would never be found again.
-                let key = is_kept.then(|| query.key(decision.id, exit.state, exit.register));
-                let known = key.and_then(|key| query.table.find(&key));
-                let (child, is_child_kept) = match known {
-                    Some((_, child)) => {
-                        n_hits += 1;
-                        (Arc::clone(child), true)
-                    }
-                    None if n_settled > SETTLED_MAX * query.vocab.trie().n_nodes() as u64 => {
-                        return Err(GaveUp::Ambiguous);
-                    }
-                    None => {
-                        let (child, is_kept, n_nodes) = query.settle(Some(&decision), key, exit)?;
-                        n_settled += n_nodes;
-                        are_cached &= is_kept;
-                        (child, is_kept)
-                    }
-                };
-                pending.push((child, is_child_kept, exit.node));
+                Lookup::Stuck(decision, node) => (Arc::clone(decision), true, node),
+                Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
+            },
+            None if n_settled > SETTLED_MAX * query.vocab.trie().n_nodes() as u64 => return Err(GaveUp::Ambiguous),
+            None => {
+                let (decision, is_kept, n_nodes) =
+                    query.settle(above.as_ref().map(|(above, _)| &**above), key, head)?;
+                n_settled += if above.is_some() { n_nodes } else { 0 };
+                are_cached &= is_kept;
+                (decision, is_kept, head.node)
+            }
+        };
+        if decision.next == Next::Configuration {
+            return Err(GaveUp::Ambiguous);
+        }
+        if decision.remainders.is_empty() {
+            answers.push(Answer::Shared(decision));
+            continue;
+        }
+        if seen.contains(&(decision.id, node)) {
+            continue;
+        }
+        seen.push((decision.id, node));
+        n_visits += query.stacks.n_exits(node);
+        if n_visits > VISITS_MAX {
+            return Err(GaveUp::Ambiguous);
+        }
+        for exit in query.stacks.exits(node) {
+            let decision = Arc::clone(&decision);
+            match exit.state {
+                // Nothing follows the whole text: what is below the remainders is refused.
+                DONE => answers.push(Answer::Shared(decision)),
+                _ => pending.push(Question { above: Some((decision, is_kept)), head: exit }),
             }
         }
     }
     answers.sort_unstable_by_key(|answer| answer.id);
     answers.dedup_by_key(|answer| answer.id);
-    Ok(Reached { answers, n_hits, are_cached })
+    Ok(Reached { answers, are_cached })
 }
 
 enum Lookup<'a> {
@@ -250,15 +225,14 @@ impl MaskQuery<'_> {
         signature(self.program, state, register, self.vocab.token_bytes_max() as u32)
     }
 
-    /// Returns the cached node that has the mask of a head, and how many there are on the way to it, if that is one way.
-    fn cached_mask(&self, head: Head) -> Option<(Place, &DecisionNode, u64)> {
+    /// Returns the cached node that has the mask of a head, if one way leads to it.
+    fn cached_mask(&self, head: Head) -> Option<(Place, &DecisionNode)> {
         if head.state == DONE {
             return None;
         }
         let (place, decision) = self.table.find(&self.key(DecisionId::NONE, head.state, head.register))?;
-        let mut n_hits = 1;
-        match self.descend_cached(place, decision, head.node, &mut n_hits) {
-            Lookup::Found(place, decision) => Some((place, decision, n_hits)),
+        match self.descend_cached(place, decision, head.node) {
+            Lookup::Found(place, decision) => Some((place, decision)),
             Lookup::Stuck(..) | Lookup::Ambiguous => None,
         }
     }
@@ -270,8 +244,8 @@ impl MaskQuery<'_> {
         mut place: Place,
         mut decision: &'a Arc<DecisionNode>,
         mut node: StackNodeId,
-        n_hits: &mut u64,
     ) -> Lookup<'a> {
+        self.count_hit();
         while !decision.remainders.is_empty() {
             if self.stacks.n_exits(node) != 1 {
                 return Lookup::Stuck(decision, node);
@@ -283,7 +257,7 @@ impl MaskQuery<'_> {
             let Some(next) = self.table.find(&self.key(decision.id, exit.state, exit.register)) else {
                 return Lookup::Stuck(decision, node);
             };
-            *n_hits += 1;
+            self.count_hit();
             (place, decision) = next;
             node = exit.node;
         }
@@ -316,7 +290,6 @@ impl MaskQuery<'_> {
             return Ok((node, is_kept, n_nodes));
         }
         self.spend_on(&walker);
-        let counts = above.is_none().then(|| self.n_tokens_found(&walker.found));
         let mask = match above {
             Some(above) => {
                 walker.found.flatten(self.vocab);
@@ -326,7 +299,7 @@ impl MaskQuery<'_> {
         };
         let remainders = distinct(&mut walker.found.remainders);
         let node = self.store.node(mask, remainders, self.vocab.n_mask_words(), &mut walker.zeros);
-        self.store.put_walker(walker, counts);
+        self.store.put_walker(walker);
         let (node, is_kept) = self.keep(key, Arc::new(node));
         Ok((node, is_kept, n_nodes))
     }
@@ -359,7 +332,7 @@ impl MaskQuery<'_> {
         let work = walker.work_done();
         self.spend_on(&walker);
         walker.clear(Work::default());
-        self.store.put_walker(walker, None);
+        self.store.put_walker(walker);
         if work <= work_max {
             return Err(GaveUp::OverBudget);
         }
@@ -384,67 +357,48 @@ impl MaskQuery<'_> {
         self.spend(walker.work_done() + n_nodes + WORK_PER_WALK * n_walks + n_words / WORDS_PER_WORK);
     }
 
+    pub(super) fn count_hit(&self) {
+        self.n_hits.set(self.n_hits.get() + 1);
+    }
+
     fn spend(&self, work: u64) {
         let mut all = self.work.get();
         all.spend(work);
         self.work.set(all);
     }
 
-    /// Makes `row` the mask of a configuration, or adds it, as it was found before or by walking with all of its heads together; tells whether it
-    /// allows anything, and how many such masks were cached.
+    /// Makes `row` the mask of a configuration, as it was found before or by walking with all of its heads together; tells whether it is empty.
     #[cold]
-    fn write_configuration(&self, live: &[Head], row: &mut [u32], is_first: bool) -> Result<(bool, u64), OverBudget> {
+    fn write_configuration(&self, live: &[Head], row: &mut [u32]) -> Result<bool, OverBudget> {
         if let Some(decision) = self.find_configuration(live) {
-            decision.mask.write_or_add(row, is_first);
-            return Ok((!decision.is_empty, 1));
+            self.count_hit();
+            decision.mask.write(row);
+            return Ok(decision.is_empty);
         }
-        let mut walker = self.store.take_walker();
-        walker.clear(Work::default());
-        let mut own = core::mem::take(&mut walker.row);
-        own.clear();
-        own.resize(row.len(), 0);
+        row.fill(0);
         let mut walk = self.store.configuration_walks.take(self.program);
         let work = Work::up_to(self.work.get().left());
-        let walked = walk.add_to(self.context(), self.stacks, live, &mut own, work, self.walk_bytes_max);
+        let walked = walk.add_to(self.context(), self.stacks, live, row, work, self.walk_bytes_max);
         if walked.is_ok() {
             for head in live {
                 if let Some((linked, local)) = self.program.place(head.state) {
-                    add_controls(&linked.unit, local, self.vocab, &mut own);
+                    add_controls(&linked.unit, local, self.vocab, row);
                 }
             }
             let read = walk.nodes_read();
-            self.insert_configuration(live, |node| read.contains(&node), || self.node_of_row(&own));
+            self.insert_configuration(live, |node| read.contains(&node), || self.node_of_row(row));
         }
         self.spend(walk.work_done());
         // A step that is over its budget would not be if it were tried again with what this one found out.
         if walked.is_ok() {
             self.store.configuration_walks.put(walk);
         }
-        if is_first {
-            row.fill(0);
-        }
-        row.iter_mut().zip(&own).for_each(|(word, bits)| *word |= bits);
-        let is_any = own.iter().any(|&bits| bits != 0);
         self.store.count_ambiguous_walk();
-        walker.row = own;
-        self.store.put_walker(walker, None);
-        walked.map(|()| (is_any, 0))
+        walked.map(|()| row.iter().all(|&word| word == 0))
     }
 
     fn context(&self) -> WalkContext<'_> {
         WalkContext::new(self.program, self.vocab)
-    }
-
-    /// Returns how many tokens a walk found to be allowed whatever the caller, and how many on which it decides.
-    fn n_tokens_found(&self, found: &Found) -> (usize, usize) {
-        let below = |trie: &Trie, node: TrieNode| trie.subtree_tokens(node).len() - trie.tokens(node).len();
-        let n_after = |remainder: &Remainder| match &remainder.point {
-            ResumePoint::Node(node) => below(self.vocab.trie(), *node),
-            ResumePoint::Merged(trie, node) => below(trie, *node),
-            ResumePoint::Region(region, _) => region.n_beyond(),
-        };
-        let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.n_tokens(self.vocab));
-        (n_independent, found.remainders.iter().map(n_after).sum())
     }
 }
 

@@ -41,19 +41,9 @@ pub struct MaskStats {
     pub nodes_walked: u64,
     /// Walks over the vocabulary with a whole configuration, since the text can be read in many ways.
     pub ambiguous_walks: u64,
-    /// Tokens found allowed whatever the caller, summed over the states classified.
-    pub tokens_context_independent: u64,
-    /// Tokens whose verdict is the caller's, summed over the states classified.
-    pub tokens_context_dependent: u64,
 }
 
 impl MaskStats {
-    /// Returns the share of context-independent tokens among those that a state doesn't refuse by itself; 1 when there are none.
-    pub fn context_independent_share(&self) -> f64 {
-        let all = self.tokens_context_independent + self.tokens_context_dependent;
-        if all == 0 { 1.0 } else { self.tokens_context_independent as f64 / all as f64 }
-    }
-
     /// Returns the number of masks of this form.
     fn form_mut(&mut self, mask: &MaskEntry) -> &mut usize {
         match mask {
@@ -246,16 +236,13 @@ impl MaskStore {
     }
 
     /// Takes a walker back, and counts what it did.
-    pub fn put_walker(&self, walker: Box<Walker>, tokens: Option<(usize, usize)>) {
+    pub fn put_walker(&self, walker: Box<Walker>) {
         {
             let found = &walker.found;
             let stats = &mut self.lock().stats;
             stats.misses += 1;
             stats.walks += found.n_walks;
             stats.nodes_walked += found.n_nodes;
-            let (independent, dependent) = tokens.unwrap_or_default();
-            stats.tokens_context_independent += independent as u64;
-            stats.tokens_context_dependent += dependent as u64;
         }
         self.walkers.put(walker);
     }
@@ -288,7 +275,9 @@ impl MaskStore {
 
     /// Counts a walk with a whole configuration.
     pub fn count_ambiguous_walk(&self) {
-        self.lock().stats.ambiguous_walks += 1;
+        let stats = &mut self.lock().stats;
+        stats.misses += 1;
+        stats.ambiguous_walks += 1;
     }
 
     /// Adds to the count of hits.

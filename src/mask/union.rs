@@ -14,35 +14,30 @@ use smallvec::SmallVec;
 const MASKS_MAX: usize = 16;
 
 impl MaskQuery<'_> {
-    /// Writes the union of some masks, or adds it if it is not the first to be written; returns how many unions were cached. That of masks that are not cached
-    /// would never be found again.
-    pub(super) fn write_union(&self, answers: &Answers<'_>, are_cached: bool, row: &mut [u32], is_first: bool) -> u64 {
+    /// Makes `row` the union of some masks. That of masks that are not cached would never be found again.
+    pub(super) fn write_union(&self, answers: &Answers<'_>, are_cached: bool, row: &mut [u32]) {
         match &answers[..] {
-            [] if is_first => row.fill(0),
-            [] => {}
-            [answer] => answer.mask.write_or_add(row, is_first),
-            _ if is_first
-                && are_cached
+            [] => row.fill(0),
+            [answer] => answer.mask.write(row),
+            _ if are_cached
                 && answers.len() <= MASKS_MAX
                 && is_costly(answers, row.len())
                 && ShortCut::Unions.is_on() =>
             {
-                return self.write_cached_union(answers, row);
+                self.write_cached_union(answers, row);
             }
-            _ => write_all(answers, row, is_first),
+            _ => write_all(answers, row),
         }
-        0
     }
 
-    fn write_cached_union(&self, answers: &Answers<'_>, row: &mut [u32]) -> u64 {
+    fn write_cached_union(&self, answers: &Answers<'_>, row: &mut [u32]) {
         let ids: SmallVec<[u64; MASKS_MAX]> = answers.iter().map(|answer| answer.id.0).collect();
         if let Some(union) = self.table.find_list(DecisionId::UNION_ROOT, &ids) {
-            union.mask.write(row);
-            return 1;
+            self.count_hit();
+            return union.mask.write(row);
         }
-        write_all(answers, row, true);
+        write_all(answers, row);
         self.store.insert_list(DecisionId::UNION_ROOT, &ids, self.node_of_row(row));
-        0
     }
 }
 
@@ -58,10 +53,14 @@ fn is_costly(answers: &Answers<'_>, n_words: usize) -> bool {
 }
 
 /// Writes masks one over the other, those with a row first, so that it needs no clearing.
-fn write_all(answers: &Answers<'_>, row: &mut [u32], mut is_first: bool) {
+fn write_all(answers: &Answers<'_>, row: &mut [u32]) {
+    let mut is_first = true;
     for has_row in [true, false] {
         for answer in answers.iter().filter(|answer| answer.mask.row().is_some() == has_row) {
-            answer.mask.write_or_add(row, core::mem::take(&mut is_first));
+            match core::mem::take(&mut is_first) {
+                true => answer.mask.write(row),
+                false => answer.mask.add_to(row),
+            }
         }
     }
 }

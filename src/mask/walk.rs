@@ -491,24 +491,14 @@ fn counted_heads(
         return smallvec![CountedHead { head, goes_on: false }];
     };
     let unit = &linked.unit;
-    let goes_on = |state: LocalState, register: u64| match unit.info(state).kind {
-        Kind::Loop { counter } => unit.counter(counter).can_continue(register),
-        Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).can_continue(register),
-        _ => true,
-    };
-    heads.push(CountedHead { head, goes_on: goes_on(local, head.register) });
+    heads.push(CountedHead { head, goes_on: unit.can_continue(local, head.register) });
     while heads.len() <= n_max {
         let CountedHead { head: before, goes_on: true } = heads[heads.len() - 1] else { break };
         let Some(state) = state_after(heads.len()) else { break };
-        let register = match unit.info(state).kind {
-            Kind::Loop { counter } => unit.counter(counter).advance(before.register),
-            Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).advance(before.register),
-            _ => Some(before.register),
-        };
-        let Some(register) = register else { break };
+        let Some(register) = unit.advance(state, before.register) else { break };
         let head = Head { state: linked.own(state), register, ..head };
-        let goes_on = unit.info(state).has_moves() && goes_on(state, register);
-        if !goes_on && !can_end(program, head) {
+        let goes_on = unit.info(state).has_moves() && unit.can_continue(state, register);
+        if !goes_on && !unit.can_end(state, register) {
             break;
         }
         heads.push(CountedHead { head, goes_on });

@@ -30,8 +30,6 @@ pub(crate) struct Walker {
     pub(super) loops: Loops,
     pub(super) products: ProductWalk,
     pub(super) found: Found,
-    /// A mask under way.
-    pub(super) row: Vec<u32>,
     /// A row without bits, to compare masks in.
     pub(super) zeros: Vec<u32>,
 }
@@ -49,7 +47,6 @@ impl Default for Walker {
             loops: Loops::default(),
             products: ProductWalk::default(),
             found: Found::default(),
-            row: Vec::new(),
             zeros: Vec::new(),
         }
     }

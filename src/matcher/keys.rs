@@ -17,7 +17,7 @@ use super::memo::{ObjectKey, ObjectSlot};
 use crate::automaton::{Kind, Owner, StateId};
 use crate::exec::{BOTTOM, Head, OverBudget};
 use crate::machine::{Equality, SCARCE};
-use crate::mask::{add, fill};
+use crate::mask::fill;
 use crate::util::bit_row;
 use crate::vocab::{Punctuation, QuotedStrings, TokenId, TrieNode};
 use smallvec::SmallVec;
@@ -133,9 +133,12 @@ impl Matcher {
         self.scratch.memo.settled = None;
         let of_key = self.ask(|query, _| fill(query, within, row))?;
         self.clear_key_suffixes(row, frame);
-        let of_others = self.ask(|query, _| add(query, beside, row))?;
-        self.count_hits(of_key.n_hits + of_others.n_hits);
-        Ok(of_key.is_empty && of_others.is_empty)
+        let mut others = core::mem::take(&mut self.scratch.row);
+        others.resize(row.len(), 0);
+        let of_others = self.ask(|query, _| fill(query, beside, &mut others));
+        row.iter_mut().zip(&others).for_each(|(word, bits)| *word |= bits);
+        self.scratch.row = others;
+        Ok(of_key.is_empty && of_others?.is_empty)
     }
 
     /// Tries the tokens that may hold a key whole which is there already, and clears those that are refused.

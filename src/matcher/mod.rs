@@ -379,9 +379,8 @@ impl Matcher {
             return Ok(is_empty);
         }
         self.scratch.memo.settled = None;
-        let FillOutcome { n_hits, is_empty, place } = self.ask(|query, live| fill(query, live, row))?;
+        let FillOutcome { is_empty, place } = self.ask(|query, live| fill(query, live, row))?;
         self.scratch.memo.place = place.map(|place| (self.live[0], self.table.version(), place));
-        self.count_hits(n_hits);
         Ok(is_empty)
     }
 
@@ -617,10 +616,13 @@ impl Matcher {
             table: &self.table,
             stacks: &self.stacks,
             work: Cell::new(self.stacks.work),
+            n_hits: Cell::new(0),
             walk_bytes_max: self.grammar.step_limits().bytes_max,
         };
         let answer = question(&query, &self.live);
-        self.stacks.work = query.work.into_inner();
+        let (work, n_hits) = (query.work.into_inner(), query.n_hits.into_inner());
+        self.stacks.work = work;
+        self.count_hits(n_hits);
         answer
     }
 

@@ -161,7 +161,6 @@ pub(crate) struct Region {
     /// Likewise: few tokens are no text.
     broken: OnceLock<Box<[TrieNode]>>,
     n_chars_max: OnceLock<usize>,
-    n_beyond: usize,
     crossings: Mutex<Vec<(CrossingKey, Arc<Crossing>)>>,
 }
 
@@ -248,12 +247,11 @@ impl TokensByLength {
 impl Region {
     fn new(trie: &Trie, marks: Marks, alphabet: Alphabet, from: TrieNode) -> Region {
         let mut tokens = Vec::with_capacity(trie.subtree_tokens(from).len());
-        let (mut border, mut n_beyond) = (Vec::new(), 0);
+        let mut border = Vec::new();
         for_each_piece(trie, &marks, alphabet, from, |first, end, side| {
             tokens.extend_from_slice(trie.tokens_between(first, end));
             if side == Side::Border {
                 border.push(end);
-                n_beyond += trie.subtree_tokens(end).len();
             }
         });
         Region {
@@ -267,7 +265,6 @@ impl Region {
             interior: OnceLock::new(),
             broken: OnceLock::new(),
             n_chars_max: OnceLock::new(),
-            n_beyond,
             crossings: Mutex::default(),
         }
     }
@@ -398,11 +395,6 @@ impl Region {
             let n_chars = self.border.nodes.iter().map(|&node| trie.n_chars_before(node)).max();
             usize::from(n_chars.map_or(0, |n| n - trie.n_chars(self.from)))
         })
-    }
-
-    /// Returns the number of tokens at and below the border.
-    pub fn n_beyond(&self) -> usize {
-        self.n_beyond
     }
 
     /// Returns the memory of the region and of what was derived from it so far, in bytes.
