@@ -18,10 +18,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
-use maskwright::testing::ShortCut;
 #[cfg(feature = "llguidance")]
 use maskwright_bench::llguidance::Llguidance;
-use maskwright_bench::ours::Ours;
+use maskwright_bench::ours::{Ours, short_cut};
 use maskwright_bench::schemas::{Counts, Schema, Summary, Times, Verdict, read, time, verify};
 use maskwright_bench::{Engine, SchemaEngine, Vocabulary};
 use serde_json::{Value, json};
@@ -79,15 +78,6 @@ fn options() -> Result<Options, String> {
         return Err("no files: give JSON lines, plain or gzip, or folders of JSON files".to_owned());
     }
     Ok(options)
-}
-
-/// Returns a short cut by its name; those that are on can be turned off to see what they buy.
-fn short_cut(name: &str) -> Result<ShortCut, String> {
-    let names = || ShortCut::ALL.map(|short_cut| format!("{short_cut:?}").to_lowercase());
-    let found = ShortCut::ALL.into_iter().zip(names()).find(|(_, known)| known == name);
-    found
-        .map(|(short_cut, _)| short_cut)
-        .ok_or_else(|| format!("no short cut {name}; there are {}", names().join(", ")))
 }
 
 fn wanted(names: &[String], name: &str) -> bool {

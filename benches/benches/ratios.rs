@@ -1,6 +1,7 @@
 //! Figures of each engine and ratios to this repository's: a table on standard output and, with `--json PATH`, a file.
 //!
-//! Options, after `--`: `--vocabulary NAME`, `--case NAME`, `--engine NAME` (each may repeat), `--repeats N`, `--json PATH`.
+//! Options, after `--`: `--vocabulary NAME`, `--case NAME`, `--engine NAME` (each may repeat), `--repeats N`, `--json PATH`,
+//! `--without SHORT_CUT` (a short cut of this repository's engine that is turned off, to see what it buys).
 
 use std::process::ExitCode;
 
@@ -75,6 +76,8 @@ fn options() -> Result<Options, String> {
             "--engine" => options.engines.push(value()?),
             "--repeats" => options.repeats = Some(value()?.parse().map_err(|error| format!("--repeats: {error}"))?),
             "--json" => options.json = Some(value()?),
+            #[cfg(feature = "ours")]
+            "--without" => maskwright_bench::ours::short_cut(&value()?)?.set(false),
             "--bench" => {} // cargo adds it
             _ => return Err(format!("unknown option {argument}")),
         }

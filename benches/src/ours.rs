@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use maskwright::json_schema::SchemaOptions;
+use maskwright::testing::ShortCut;
 use maskwright::vocab::{TokenKind, Vocab};
 use maskwright::{CompileOptions, CompiledGrammar, Config, GrammarCompiler, Matcher};
 
@@ -19,6 +20,18 @@ pub struct Ours {
 /// A text in progress.
 pub struct OurSession {
     matcher: Matcher,
+}
+
+/// Returns a short cut by its name, to be turned off to see what it buys.
+///
+/// # Errors
+/// If there is none; the message names those that there are.
+pub fn short_cut(name: &str) -> Result<ShortCut, String> {
+    let names = || ShortCut::ALL.map(|short_cut| format!("{short_cut:?}").to_lowercase());
+    let found = ShortCut::ALL.into_iter().zip(names()).find(|(_, known)| known == name);
+    found
+        .map(|(short_cut, _)| short_cut)
+        .ok_or_else(|| format!("no short cut {name}; there are {}", names().join(", ")))
 }
 
 impl Ours {

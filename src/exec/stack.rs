@@ -13,7 +13,7 @@ use super::distinct_values::DistinctValues;
 use super::head::{BOTTOM, Head, StackNodeId, join_registers, joined};
 use super::inclusions::Inclusions;
 use super::work::Work;
-use crate::automaton::{Kind, Program, StateId};
+use crate::automaton::{Kind, Linked, LocalState, Program, StateId};
 use crate::machine::Counter;
 use crate::util::chunked::Chunked;
 use smallvec::SmallVec;
@@ -266,24 +266,46 @@ impl Stacks {
     #[inline]
     fn land_with(&mut self, program: &Program, head: Head, live: &mut impl Extend<Head>, admits: bool) {
         let Some((linked, local)) = program.place(head.state) else { return live.extend([head]) };
-        let unit = &linked.unit;
-        let (local, register) = match unit.info(local).kind {
-            Kind::BodyEnd { loop_state, .. } => {
-                // The copy itself may go on.
-                if unit.info(local).has_moves() {
+        let info = linked.unit.info(local);
+        match info.kind {
+            Kind::Loop { .. } => self.land_counted(program, linked, local, head, live, admits),
+            Kind::RegisterRule { .. } => {
+                if let Some(register) = linked.unit.advance(local, head.register) {
+                    self.land_counted(program, linked, local, Head { register, ..head }, live, admits);
+                }
+            }
+            kind => {
+                if info.has_moves() {
                     live.extend([head]);
                 }
-                (loop_state, unit.advance(local, head.register))
+                match kind {
+                    Kind::End => self.leave(program, head, live, admits),
+                    Kind::BodyEnd { loop_state, .. } => {
+                        if let Some(register) = linked.unit.advance(local, head.register) {
+                            let head = Head { state: linked.own(loop_state), register, ..head };
+                            self.land_counted(program, linked, loop_state, head, live, admits);
+                        }
+                    }
+                    _ => {}
+                }
             }
-            Kind::RegisterRule { .. } => (local, unit.advance(local, head.register)),
-            Kind::Inner | Kind::End | Kind::Loop { .. } | Kind::DistinctValue(_) => (local, Some(head.register)),
-        };
-        let Some(register) = register else { return };
-        let head = Head { state: linked.own(local), register, ..head };
-        if unit.info(local).has_moves() && unit.can_continue(local, register) {
+        }
+    }
+
+    /// As [`Self::land`], in a state that counts, with what is counted by then.
+    fn land_counted(
+        &mut self,
+        program: &Program,
+        linked: &Linked,
+        state: LocalState,
+        head: Head,
+        live: &mut impl Extend<Head>,
+        admits: bool,
+    ) {
+        if linked.unit.info(state).has_moves() && linked.unit.can_continue(state, head.register) {
             live.extend([head]);
         }
-        if unit.can_end(local, register) {
+        if linked.unit.can_end(state, head.register) {
             self.leave(program, head, live, admits);
         }
     }

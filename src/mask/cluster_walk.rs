@@ -37,7 +37,7 @@ impl Walker {
         for (node, place, register) in self.refused_by(context, region.from(), head, cluster, &mut refused) {
             self.enter_with(context, node, head_at(place, register));
         }
-        self.take_region_but(context, region, refused);
+        self.take_region(context, region, usize::MAX, refused);
         let depth = usize::from(trie.depth(region.from()));
         for byte in cluster.bytes.iter() {
             for &node in region.border(byte) {

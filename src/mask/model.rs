@@ -9,14 +9,14 @@
 //! and remainders are added and taken away. Where both have come to the same configuration, nothing below can differ.
 
 use super::loops::{Form, Loop};
-use super::remainder::{exclude, sorted};
+use super::remainder::sorted;
 use super::switches::ShortCut;
 use super::walk_context::WalkContext;
 use super::walker::{ModelPath, ProductWalk, Strategy, Twin, Walker};
 use crate::automaton::{BELOW, Kind, PackedMove, Program, StateId};
 use crate::exec::{Head, PlainStep, StackNodeId, Stacks, plain_step, step_byte};
 use crate::util::ByteSet;
-use crate::vocab::{TokenId, TrieNode};
+use crate::vocab::TrieNode;
 use smallvec::SmallVec;
 
 /// Bytes by which a state is asked for its model, and how many of them must lead there.
@@ -91,8 +91,7 @@ impl Walker {
         self.next = next;
         // The byte led there when the path was found; now the budget is spent, and the call will fail.
         let Some(model) = model else { return false };
-        let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
-        let had_base = self.found.base.is_some();
+        let before = self.found.mark();
         let mut products = core::mem::take(&mut self.products);
         products.apart = self.apart(context.program, head, &model);
         for &head in &model {
@@ -104,33 +103,20 @@ impl Walker {
                 _ => self.below_head(context.deeper(), from, head),
             }
         }
-        let ends = (self.found.tokens.len(), self.found.remainders.len());
-        // Behind here a base is what only the state reads.
-        let is_base_of_model = !had_base && self.found.base.is_some();
+        // Behind here comes what only the state reads.
+        let of_model = self.found.mark();
         if !self.differ(context, from, head, &model, &mut products) {
             self.products = products;
-            self.found.tokens.truncate(n_tokens);
-            self.found.remainders.truncate(n_remainders);
-            if !had_base {
-                // What is cleared is taken from the base.
-                self.found.base = None;
-                self.found.cleared.clear();
-            }
+            self.found.truncate(before);
             return false;
         }
         if !products.refused.is_empty() {
             products.refused.sort_unstable();
-            let refused = &products.refused;
-            let is_allowed = |id: &TokenId| refused.binary_search(id).is_err();
-            let kept: Vec<TokenId> = self.found.tokens[n_tokens..ends.0].iter().copied().filter(is_allowed).collect();
-            self.found.tokens.splice(n_tokens..ends.0, kept);
-            if is_base_of_model {
-                self.found.cleared.extend_from_slice(refused);
-            }
+            self.found.refuse(&products.refused, before, of_model);
         }
         if !products.excluded.is_empty() {
             let excluded = core::mem::take(&mut products.excluded);
-            exclude(&mut self.found.remainders[n_remainders..ends.1], &sorted(excluded));
+            self.found.exclude(&sorted(excluded), before, of_model);
         }
         self.products = products;
         true

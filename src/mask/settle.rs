@@ -309,9 +309,7 @@ impl MaskQuery<'_> {
         let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
         let n_words = self.vocab.n_mask_words();
         found.tokens.extend(linked.unit.named_tokens(local));
-        let none = || MaskEntry::Sparse(SmallVec::new());
-        let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
-        with_sets(&linked.unit, local, self.vocab, base.edited(&found.cleared, &found.tokens, n_words))
+        with_sets(&linked.unit, local, self.vocab, found.mask(self.vocab, n_words))
     }
 
     /// Returns the work of a walk from a state beyond which its configuration is walked as a whole instead: the less, the more states of its unit took more.

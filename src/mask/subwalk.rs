@@ -52,11 +52,8 @@ impl Walker {
             }
             subwalk
         });
-        if self.found.base.is_none() && subwalk.tokens.len() >= BASE_TOKENS_MIN.get() {
-            self.found.base = Some(LargeSet::Subwalk(Arc::clone(&subwalk)));
-        } else {
-            self.found.tokens.extend_from_slice(&subwalk.tokens);
-        }
+        let is_row = subwalk.tokens.len() >= BASE_TOKENS_MIN.get();
+        self.found.add_set(context.vocab, LargeSet::Subwalk(Arc::clone(&subwalk)), is_row, Vec::new());
         self.stacks.work.spend((subwalk.tokens.len() / 16) as u64);
         for remainder in &subwalk.remainders {
             for index in 0..self.stacks.n_exits(head.node) {

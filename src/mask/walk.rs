@@ -11,7 +11,7 @@
 use super::callee::{Callee, callee};
 use super::found::LargeSet;
 use super::loops::{Form, Loop};
-use super::remainder::{Remainder, ResumePoint, exclude};
+use super::remainder::{Remainder, ResumePoint};
 use super::subwalk;
 use super::switches::ShortCut;
 use super::walk_context::WalkContext;
@@ -43,8 +43,7 @@ impl Walker {
         if self.is_spent() {
             return;
         }
-        let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
-        let had_base = self.found.base.is_some();
+        let before = self.found.mark();
         match &remainder.point {
             ResumePoint::Node(node) => {
                 self.found.n_walks += 1;
@@ -57,12 +56,9 @@ impl Walker {
             ResumePoint::Region(region, after) => self.leave(context, region, *after, head),
         }
         if let Some(excluded) = &remainder.excluded {
-            let fresh = self.found.tokens.split_off(n_tokens);
-            self.found.tokens.extend(fresh.into_iter().filter(|id| excluded.binary_search(id).is_err()));
-            exclude(&mut self.found.remainders[n_remainders..], excluded);
-            if !had_base && self.found.base.is_some() {
-                self.found.cleared.extend_from_slice(excluded);
-            }
+            let after = self.found.mark();
+            self.found.refuse(excluded, before, after);
+            self.found.exclude(excluded, before, after);
         }
     }
 
@@ -181,7 +177,7 @@ impl Walker {
         apart: ByteSet,
     ) {
         let program = context.program;
-        self.take_region(context, region, usize::MAX);
+        self.take_region(context, region, usize::MAX, Vec::new());
         for byte in program.bytes(head.state).iter() {
             if !alphabet.begins(byte) {
                 let after = if apart.contains(byte) { CharCount::OneOrMore } else { CharCount::Any };
@@ -197,7 +193,7 @@ impl Walker {
     fn below_counted(&mut self, context: WalkContext<'_>, region: &Arc<Region>, heads: &[CountedHead], bytes: ByteSet) {
         let WalkContext { program, vocab, trie, .. } = context;
         let (CountedHead { head, goes_on }, n_max) = (heads[0], heads.len() - 1);
-        self.take_region(context, region, n_max);
+        self.take_region(context, region, n_max, Vec::new());
         let is_loop = goes_on && heads.iter().all(|after| after.head.state == head.state);
         let is_far = is_loop && n_max >= vocab.token_bytes_max() && are_far(context, heads);
         for byte in bytes.iter() {
@@ -217,39 +213,18 @@ impl Walker {
         self.leave_after(context, region, head, after);
     }
 
-    /// Adds the tokens of a region but some.
-    pub(super) fn take_region_but(
+    /// Adds the tokens of a region in which at most `n_max` characters begin, but `refused`.
+    pub(super) fn take_region(
         &mut self,
         context: WalkContext<'_>,
         region: &Arc<Region>,
-        mut refused: Vec<TokenId>,
+        n_max: usize,
+        refused: Vec<TokenId>,
     ) {
-        if refused.is_empty() {
-            return self.take_region(context, region, usize::MAX);
-        }
-        if region.from() == TrieNode::ROOT && self.found.base.is_none() {
-            self.found.base = Some(LargeSet::Region(Arc::clone(region), usize::MAX));
-            return self.found.cleared.append(&mut refused);
-        }
-        refused.sort_unstable();
-        let tokens = region.tokens_up_to(context.vocab, usize::MAX);
-        let is_allowed = |id: &TokenId| refused.binary_search(id).is_err();
-        self.found.tokens.extend(tokens.iter().copied().filter(is_allowed));
-    }
-
-    /// Adds the tokens of a region in which at most `n_max` characters begin.
-    fn take_region(&mut self, context: WalkContext<'_>, region: &Arc<Region>, n_max: usize) {
-        if region.from() == TrieNode::ROOT && self.found.base.is_none() {
-            self.found.base = Some(LargeSet::Region(Arc::clone(region), n_max));
-        } else if matches!(&self.found.base, Some(LargeSet::Region(base, base_max)) if Arc::ptr_eq(base, region) && n_max <= *base_max)
-            && self.found.cleared.is_empty()
-        {
-            // It is there already.
-        } else {
-            let tokens = region.tokens_up_to(context.vocab, n_max);
-            self.stacks.work.spend((tokens.len() / TOKENS_PER_WORK) as u64);
-            self.found.tokens.extend_from_slice(tokens);
-        }
+        let is_row = region.from() == TrieNode::ROOT;
+        let set = LargeSet::Region(Arc::clone(region), n_max);
+        let n_copied = self.found.add_set(context.vocab, set, is_row, refused);
+        self.stacks.work.spend((n_copied / TOKENS_PER_WORK) as u64);
     }
 
     /// Walks on at the nodes of a region's border for `byte`, with the head that stands after so many characters.

@@ -58,11 +58,7 @@ impl Walker {
     pub fn clear(&mut self, work: Work) {
         self.strategies.clear();
         self.loops.allow_explorations();
-        self.found.base = None;
-        self.found.cleared.clear();
-        self.found.tokens.clear();
-        self.found.remainders.clear();
-        (self.found.n_nodes, self.found.n_walks) = (0, 0);
+        self.found.clear();
         self.stacks.work = work;
     }
 

@@ -28,20 +28,21 @@ const PLACES_MAX: usize = 4;
 /// Most frames to look at on the way down.
 const FRAMES_MAX: usize = 1024;
 
-/// Several ways lead down the stacks.
-struct ManyWays;
-
 /// What is around the text, in all places where it can be.
 struct Surroundings {
+    places: Places,
     /// The frame of the key under way.
     key: Option<Head>,
-    objects: SmallVec<[ObjectSlot; 2]>,
     /// The places within the key, and those that are in none.
     within: SmallVec<[Head; 2]>,
     beside: SmallVec<[Head; 2]>,
 }
 
-/// Where the text is.
+/// What is around each of the places where the text can be.
+type Places = SmallVec<[Around; PLACES_MAX]>;
+
+/// What is around a place.
+#[derive(Clone, Copy)]
 struct Around {
     /// The frame of a key under way.
     key: Option<Head>,
@@ -60,7 +61,10 @@ impl Matcher {
         self.scratch.memo.settled = None;
         let mut refused = core::mem::take(&mut self.scratch.memo.refused);
         refused.clear();
-        self.clear_repeated_keys(row, &surroundings, &mut refused);
+        let is_known = self.clear_repeated_keys(row, &surroundings, &mut refused).is_some();
+        if !is_known {
+            return Ok(None);
+        }
         if self.stacks.work.is_spent() {
             return Err(OverBudget);
         }
@@ -85,19 +89,14 @@ impl Matcher {
     /// Returns what is around the text, if all places where it can be are usual ones and at most one key is under way.
     fn surroundings(&mut self) -> Option<Surroundings> {
         let has_other_values = self.grammar.program().may_run_out();
-        let mut found =
-            Surroundings { key: None, objects: SmallVec::new(), within: SmallVec::new(), beside: SmallVec::new() };
-        let mut objects: SmallVec<[ObjectKey; 2]> = SmallVec::new();
-        if self.live.len() > PLACES_MAX {
-            return None;
-        }
+        let places = self.places()?;
+        let mut found = Surroundings { places, key: None, within: SmallVec::new(), beside: SmallVec::new() };
         for index in 0..self.live.len() {
             let head = self.live[index];
             if has_other_values && !self.is_among_keys(head) {
                 return None;
             }
-            let Around { key, object } = self.around(head).ok()?;
-            match (key, found.key) {
+            match (found.places[index].key, found.key) {
                 (None, _) => found.beside.push(head),
                 (Some(key), Some(known)) if key != known => return None,
                 (Some(key), _) => {
@@ -105,19 +104,14 @@ impl Matcher {
                     found.within.push(head);
                 }
             }
-            if let Some(frame) = object {
-                let key = self.object_key(frame);
-                if !objects.contains(&key) {
-                    self.object_slot(frame).ok()?;
-                    objects.push(key);
-                }
-            }
-        }
-        // One may have made room for another one.
-        for key in objects {
-            found.objects.push(self.scratch.memo.find_object(key)?);
         }
         Some(found)
+    }
+
+    /// Returns what is around each place where the text can be; nothing if they are many, or several ways lead down their stacks.
+    fn places(&self) -> Option<Places> {
+        let are_few = self.live.len() <= PLACES_MAX;
+        are_few.then(|| self.live.iter().map(|&head| self.around(head)).collect())?
     }
 
     /// Makes `row` the mask without the tokens that go on with the key under way to one that is there already; tells whether it is empty but for these.
@@ -141,57 +135,65 @@ impl Matcher {
         Ok(of_key.is_empty && of_others?.is_empty)
     }
 
-    /// Tries the tokens that may hold a key whole which is there already, and clears those that are refused.
-    fn clear_repeated_keys(&mut self, row: &mut [u32], surroundings: &Surroundings, refused: &mut Vec<TokenId>) {
+    /// Tries the tokens that may hold a key whole which is there already, and clears those that are refused. Nothing if it can't be found which objects are around.
+    fn clear_repeated_keys(
+        &mut self,
+        row: &mut [u32],
+        surroundings: &Surroundings,
+        refused: &mut Vec<TokenId>,
+    ) -> Option<()> {
         let vocab = Arc::clone(self.grammar.vocab());
-        let strings = vocab.quoted_strings();
+        let mut refuse = |token| refused.push(token);
+        self.clear_held_keys_of(row, &surroundings.places, &mut refuse)?;
         if let Some(frame) = surroundings.key {
-            let tokens = self.ending_and_holding(strings, frame);
-            self.clear_refused(row, tokens.iter().copied(), |token| refused.push(token));
             let tokens = self.tokens_to_scarce_keys(frame);
-            self.clear_refused(row, tokens.into_iter(), |token| refused.push(token));
-        }
-        if surroundings.objects.is_empty() {
-            self.clear_refused(row, strings.holding_twice().iter().copied(), |token| refused.push(token));
-        }
-        for &slot in &surroundings.objects {
-            let tokens = core::mem::take(self.scratch.memo.tokens_mut(slot));
-            self.clear_refused(row, tokens.iter().copied(), |token| refused.push(token));
-            *self.scratch.memo.tokens_mut(slot) = tokens;
+            self.clear_refused(row, tokens.into_iter(), &mut refuse);
         }
         // An object that begins within a token may have a declared key as another one.
-        let opening = strings.opening_and_holding();
-        self.clear_refused(row, opening.iter().copied(), |token| refused.push(token));
+        let opening = vocab.quoted_strings().opening_and_holding();
+        self.clear_refused(row, opening.iter().copied(), &mut refuse);
         if self.grammar.program().may_run_out() {
             // An array that begins within a token may hold the same value twice.
             let is_in_string = self.values().within().is_string();
             let tokens = vocab.punctuated_tokens().with(Punctuation::OPEN_COMMA, is_in_string);
-            self.clear_refused(row, tokens.into_iter().flatten(), |token| refused.push(token));
+            self.clear_refused(row, tokens.into_iter().flatten(), &mut refuse);
         }
+        Some(())
     }
 
     /// Clears the tokens that hold a key whole which is there already in some object around the text, or hold the same key twice, wherever the text is;
-    /// sets `is_changed` if there are some. Nothing if it can't be found which objects are around.
-    pub(super) fn clear_held_keys(&mut self, row: &mut [u32], is_changed: &mut bool) -> Option<()> {
+    /// passes them to `visit`. Nothing if it can't be found which objects are around.
+    pub(super) fn clear_held_keys(&mut self, row: &mut [u32], mut visit: impl FnMut(TokenId)) -> Option<()> {
+        let places = self.places()?;
+        self.clear_held_keys_of(row, &places, &mut visit)
+    }
+
+    fn clear_held_keys_of(
+        &mut self,
+        row: &mut [u32],
+        places: &[Around],
+        visit: &mut impl FnMut(TokenId),
+    ) -> Option<()> {
         let vocab = Arc::clone(self.grammar.vocab());
         let strings = vocab.quoted_strings();
-        if self.live.len() > PLACES_MAX {
-            return None;
-        }
-        let places: SmallVec<[Around; PLACES_MAX]> =
-            self.live.iter().map(|&head| self.around(head)).collect::<Result<_, _>>().ok()?;
-        for Around { key, object } in places {
-            if let Some(frame) = key {
+        let mut slots: SmallVec<[ObjectSlot; PLACES_MAX]> = SmallVec::new();
+        for (index, &Around { key, object }) in places.iter().enumerate() {
+            let before = &places[..index];
+            if let Some(frame) = key.filter(|_| before.iter().all(|other| other.key != key)) {
                 let tokens = self.ending_and_holding(strings, frame);
-                self.clear_refused(row, tokens.iter().copied(), |_| *is_changed = true);
+                self.clear_refused(row, tokens.iter().copied(), &mut *visit);
             }
             let Some(frame) = object else {
-                self.clear_refused(row, strings.holding_twice().iter().copied(), |_| *is_changed = true);
+                self.clear_refused(row, strings.holding_twice().iter().copied(), &mut *visit);
                 continue;
             };
-            let slot = self.object_slot(frame).ok()?;
+            let slot = self.object_slot(frame)?;
+            if slots.contains(&slot) {
+                continue;
+            }
+            slots.push(slot);
             let tokens = core::mem::take(self.scratch.memo.tokens_mut(slot));
-            self.clear_refused(row, tokens.iter().copied(), |_| *is_changed = true);
+            self.clear_refused(row, tokens.iter().copied(), &mut *visit);
             *self.scratch.memo.tokens_mut(slot) = tokens;
         }
         Some(())
@@ -265,8 +267,8 @@ impl Matcher {
         found
     }
 
-    /// Goes down the stacks to the next object around a place.
-    fn around(&self, head: Head) -> Result<Around, ManyWays> {
+    /// Goes down the stacks to the next object around a place; nothing if several ways lead down.
+    fn around(&self, head: Head) -> Option<Around> {
         let program = self.grammar.program();
         let (mut frame, mut key) = (head, None);
         // Each frame takes a byte to leave, and a token can't leave more.
@@ -277,36 +279,30 @@ impl Matcher {
                 key = Some(frame);
             }
             if let Some(Owner::DistinctValues(_)) = info.owner {
-                return Ok(Around { key, object: Some(frame) });
+                return Some(Around { key, object: Some(frame) });
             }
             if self.stacks.n_exits(frame.node) != 1 {
-                return Err(ManyWays);
+                return None;
             }
             frame = self.stacks.exit(frame.node, 0);
         }
-        Ok(Around { key, object: None })
+        Some(Around { key, object: None })
     }
 
-    fn object_key(&self, frame: Head) -> ObjectKey {
+    /// Returns where the tokens are that may repeat a key of an object or of those around it; nothing if several ways lead to those.
+    fn object_slot(&mut self, frame: Head) -> Option<ObjectSlot> {
         let unit = self.grammar.program().unit_index(frame.state) as u32;
-        ObjectKey { unit, set: frame.register as u32, node: frame.node }
-    }
-
-    /// Returns where the tokens are that may repeat a key of an object or of those around it.
-    fn object_slot(&mut self, frame: Head) -> Result<ObjectSlot, ManyWays> {
-        let key = self.object_key(frame);
-        match self.scratch.memo.find_object(key) {
-            Some(slot) => Ok(slot),
-            None => {
-                let mut tokens = self.scratch.memo.take_oldest_tokens();
-                self.object_tokens(frame, &mut tokens)?;
-                Ok(self.scratch.memo.add_object(key, tokens))
-            }
+        let key = ObjectKey { unit, set: frame.register as u32, node: frame.node };
+        if let Some(slot) = self.scratch.memo.find_object(key) {
+            return Some(slot);
         }
+        let mut tokens = self.scratch.memo.take_oldest_tokens();
+        self.object_tokens(frame, &mut tokens)?;
+        Some(self.scratch.memo.add_object(key, tokens))
     }
 
     /// Makes `tokens` those that may repeat a key of an object or of those around it.
-    fn object_tokens(&self, object: Head, tokens: &mut Vec<TokenId>) -> Result<(), ManyWays> {
+    fn object_tokens(&self, object: Head, tokens: &mut Vec<TokenId>) -> Option<()> {
         let strings = self.grammar.vocab().quoted_strings();
         tokens.clear();
         tokens.extend_from_slice(strings.holding_twice());
@@ -325,13 +321,13 @@ impl Matcher {
                 tokens.extend_from_slice(strings.holding(&string));
             }
             if self.stacks.n_exits(frame.node) != 1 {
-                return Err(ManyWays);
+                return None;
             }
             next = self.around(self.stacks.exit(frame.node, 0))?.object;
         }
         tokens.sort_unstable();
         tokens.dedup();
-        Ok(())
+        Some(())
     }
 
     /// Clears the tokens that begin with the suffix of a key which is there already, or declared.

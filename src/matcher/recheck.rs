@@ -84,7 +84,7 @@ impl Matcher {
         let mut is_changed = false;
         let opening = vocab.quoted_strings().opening_and_holding();
         self.clear_refused(row, opening.iter().copied(), |_| is_changed = true);
-        memory.stack.are_held_keys_tried = self.clear_held_keys(row, &mut is_changed).is_some();
+        memory.stack.are_held_keys_tried = self.clear_held_keys(row, |_| is_changed = true).is_some();
         memory.stack.find_repeating(program, &mut self.stacks, &self.live, height(trie, TrieNode::ROOT));
         memory.n_levels = 0;
         let within = self.values().within();
