@@ -40,7 +40,9 @@ impl Unit {
         if register == other {
             return Some(register);
         }
-        match self.info(state).owner? {
+        let info = self.info(state);
+        debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
+        match info.owner? {
             Owner::Counter(counter) => self.counter(counter).join(register, other),
             Owner::RegisterRules(register_rule) => self.register_rule(register_rule).join(register, other),
             Owner::DistinctValues(_) => None,

@@ -1,6 +1,7 @@
-//! Heads: the places where a text can lead, and which of their registers are one.
+//! Heads: the places where a text can lead, and what their registers let follow.
 
-use crate::automaton::{Program, StateId};
+use crate::automaton::{Kind, Program, StateId};
+use crate::machine::Counter;
 use crate::util::index_type;
 
 index_type!(
@@ -24,35 +25,30 @@ const _: () = assert!(size_of::<Head>() == 16);
 /// The places where one text can lead, sorted, each once. Empty: the text is not a prefix of any sentence.
 pub(crate) type Configuration = Vec<Head>;
 
-/// Makes one head of those that differ at most in registers which one register can stand for. The heads are sorted by state, node and
-/// register; those that are left come first, and their number is returned.
-pub(super) fn join_registers(program: &Program, heads: &mut [Head]) -> usize {
-    let mut n_kept = 0;
-    for index in 0..heads.len() {
-        let head = heads[index];
-        if let Some(last) = heads[..n_kept].last_mut()
-            && (last.state, last.node) == (head.state, head.node)
-            && let Some(register) = joined(program, *last, head.register)
-        {
-            last.register = register;
-            continue;
-        }
-        heads[n_kept] = head;
-        n_kept += 1;
-    }
-    n_kept
-}
-
-/// Returns the register that stands for that of `head` and for `other`, if there is one.
-pub(super) fn joined(program: &Program, head: Head, other: u64) -> Option<u64> {
-    let (linked, local) = program.place(head.state)?;
-    linked.unit.join(local, head.register, other)
-}
-
 /// Returns a register that no `horizon` bytes can tell from `register` in `state`, whatever values there are.
 pub(crate) fn signature(program: &Program, state: StateId, register: u64, horizon: u32) -> u64 {
     if register == 0 {
         return 0;
     }
     program.place(state).map_or(register, |(linked, local)| linked.unit.signature(local, register, horizon))
+}
+
+/// Tells whether returning needs no more bytes.
+pub(crate) fn can_end(program: &Program, head: Head) -> bool {
+    program.place(head.state).is_some_and(|(linked, local)| linked.unit.can_end(local, head.register))
+}
+
+/// Tells whether `head`, which may end, stands for a head of its state with this register that returning from it leads to.
+pub(super) fn stands_for(program: &Program, head: Head, register: u64) -> bool {
+    let Some((linked, local)) = program.place(head.state) else { return false };
+    match linked.unit.info(local).kind {
+        Kind::Loop { counter } => implies(linked.unit.counter(counter), head.register, register),
+        _ => register == head.register,
+    }
+}
+
+/// Tells whether a counter that may end in `register`, over a node that returns to its own state with the register `below`, can do all
+/// that the lower one can: read as many copies, and then return twice.
+fn implies(counter: &Counter, register: u64, below: u64) -> bool {
+    counter.can_end(below) && counter.join(register, below) == Some(register)
 }

@@ -9,7 +9,9 @@ mod distinct_values;
 mod head;
 mod inclusions;
 mod interned;
+mod land;
 mod lazy_dfa;
+mod merge;
 mod stack;
 mod step;
 mod viable;
@@ -17,9 +19,9 @@ mod work;
 
 pub(crate) use candidates::Candidates;
 pub(crate) use distinct_values::{DistinctValues, Within};
-pub(crate) use head::{BOTTOM, Configuration, Head, StackNodeId, signature};
+pub(crate) use head::{BOTTOM, Configuration, Head, StackNodeId, can_end, signature};
 pub(crate) use lazy_dfa::{ConfigId, LazyDfa};
-pub(crate) use stack::{Stacks, StacksMark, can_end};
+pub(crate) use stack::{Stacks, StacksMark};
 pub(crate) use step::{
     PlainStep, end_token, enter, is_done, plain_step, start, step_byte, step_bytes, step_control, tidy,
 };

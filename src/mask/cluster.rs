@@ -10,14 +10,21 @@
 //! A cluster is found by a breadth-first search from a state, bounded in states; states at its frontier, where the search stopped, have no safe bytes. A search takes up
 //! to a millisecond; one mask makes two at most.
 
+mod alphabet;
+mod explore;
+mod place;
+mod walk;
+
 use super::need::Need;
-use crate::automaton::{Kind, LocalState, Owner, PackedMove, RegisterRuleId, Step, Unit};
+use crate::automaton::{LocalState, Owner, PackedMove, RegisterRuleId, Step, Unit};
 use crate::exec::{PlainStep, enter};
 use crate::util::{ByteSet, Threshold, Utf8State};
-use crate::vocab::{Alphabet, NonAscii, ascii_bytes, ascii_set, byte_bit};
+use crate::vocab::{Alphabet, NonAscii};
 use ahash::AHashMap;
+use alphabet::{ReadingOn, alphabet, words_of};
+use explore::{Exploration, Opens};
+use place::{BOUNDARY, Place, is_plain, target};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 
 /// Fewest characters of ASCII that are worth a region.
 const CHARS_MIN: Threshold = Threshold::new(48);
@@ -25,8 +32,6 @@ const CHARS_MIN: Threshold = Threshold::new(48);
 const PLACES_MAX: usize = 512;
 /// As many as it takes to see whether a cluster is worth it.
 const PLACES_FIRST: usize = 192;
-/// Most looks at where a class of bytes leads from a place, in one search; where classes are many, it ends with fewer places.
-const LOOKS_MAX: usize = 12 << 10;
 /// Most states of a unit with clusters: each cluster notes something of each.
 const STATES_MAX: usize = 1 << 14;
 /// Bytes that the characters of a cluster surely lead from where it is looked for.
@@ -63,12 +68,6 @@ struct Safety {
     needs: [u16; Utf8State::COUNT],
 }
 
-/// Between two characters.
-const BOUNDARY: Utf8State = Utf8State::BOUNDARY;
-
-/// A state, and where in a character it is.
-pub(super) type Place = (LocalState, Utf8State);
-
 /// Where a byte leads within a cluster.
 pub(super) enum Next {
     /// To another place, and what was counted.
@@ -100,44 +99,6 @@ pub(super) fn cluster(unit: &Unit, start: LocalState) -> Option<(Vec<LocalState>
     let wider = wider.filter(|wider| is_wide(wider) && wider.ascii & !own.ascii != 0);
     let cluster = wider.and_then(|wider| wide(unit, start, wider));
     cluster.or_else(|| if is_wide(&own) { wide(unit, start, own).or_else(|| safe(unit, start, own)) } else { None })
-}
-
-/// Which states read all letters and digits that some state reads.
-struct ReadingOn {
-    words: SmallVec<[u8; 64]>,
-    /// The states that were looked at: most bytes lead to a few.
-    known: SmallVec<[(LocalState, bool); 8]>,
-}
-
-impl ReadingOn {
-    fn new(words: SmallVec<[u8; 64]>) -> ReadingOn {
-        ReadingOn { words, known: SmallVec::new() }
-    }
-
-    fn reads_on(&mut self, unit: &Unit, state: LocalState) -> bool {
-        if let Some(&(_, reads_on)) = self.known.iter().find(|(known, _)| *known == state) {
-            return reads_on;
-        }
-        let reads_on = self.words.iter().all(|&byte| target(unit, state, byte).is_some());
-        self.known.push((state, reads_on));
-        reads_on
-    }
-}
-
-/// Returns the letters and digits that a state reads.
-fn words_of(unit: &Unit, state: LocalState) -> SmallVec<[u8; 64]> {
-    (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, state, *byte).is_some()).collect()
-}
-
-/// Returns the characters that lead from a state nowhere, or to states that [read on](ReadingOn), as they do from `model`, whose letters and digits these are.
-fn alphabet(unit: &Unit, start: LocalState, model: LocalState, reading_on: &mut ReadingOn) -> Alphabet {
-    let mut leads_on =
-        |state: LocalState, byte: u8| target(unit, state, byte).is_some_and(|to| reading_on.reads_on(unit, to));
-    let is_one =
-        |byte: &u8| leads_on(model, *byte) && (leads_on(start, *byte) || unit.code(start, *byte) == PackedMove::NONE);
-    let ascii = ascii_set(is_one);
-    let is_all = (0xC2..=0xF4).all(|byte| target(unit, start, byte).is_some());
-    Alphabet { ascii, non_ascii: if is_all { NonAscii::All } else { NonAscii::None } }
 }
 
 /// Returns the cluster of all characters that a state reads, if most letters lead to where many more can be read.
@@ -185,398 +146,6 @@ fn safe(unit: &Unit, start: LocalState, mut alphabet: Alphabet) -> Option<(Vec<L
         }
     }
     None
-}
-
-/// Why an alphabet makes no cluster.
-enum Opens {
-    /// These characters of ASCII soon lead to states that don't read letters and digits as the first one does, or end.
-    By(u128),
-    ByOthers,
-}
-
-/// What is known of a state during a search.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Not,
-    /// It is [plain](is_plain), and reads all letters and digits of the alphabet.
-    ReadsOn,
-    Plain,
-    Other,
-}
-
-/// The states that a search has seen: most are seen often.
-struct SeenStates<'u> {
-    unit: &'u Unit,
-    /// Letters and digits of the alphabet, one of each class.
-    words: SmallVec<[u8; 32]>,
-    seen: Vec<Seen>,
-    plain: Vec<Option<bool>>,
-}
-
-impl<'u> SeenStates<'u> {
-    fn new(unit: &'u Unit, words: SmallVec<[u8; 32]>) -> Self {
-        SeenStates { unit, words, seen: vec![Seen::Not; unit.n_states()], plain: vec![None; unit.n_states()] }
-    }
-
-    fn look(&mut self, state: LocalState) -> Seen {
-        if self.seen[state.index()] == Seen::Not {
-            self.seen[state.index()] = match self.is_plain(state) {
-                true if self.reads_on(state) => Seen::ReadsOn,
-                true => Seen::Plain,
-                false => Seen::Other,
-            };
-        }
-        self.seen[state.index()]
-    }
-
-    fn is_plain(&mut self, state: LocalState) -> bool {
-        *self.plain[state.index()].get_or_insert_with(|| is_plain(self.unit, state))
-    }
-
-    fn reads_on(&mut self, state: LocalState) -> bool {
-        let unit = self.unit;
-        (0..self.words.len())
-            .all(|index| own_target(unit, state, self.words[index]).is_some_and(|to| self.is_plain(to)))
-    }
-}
-
-/// The numbers of places. Most are between characters.
-struct KnownPlaces {
-    /// By state: one more than the number.
-    between: Vec<u32>,
-    within: AHashMap<Place, u32>,
-}
-
-impl KnownPlaces {
-    fn new(n_states: usize) -> KnownPlaces {
-        KnownPlaces { between: vec![0; n_states], within: AHashMap::new() }
-    }
-
-    fn get(&self, (state, rest): Place) -> Option<u32> {
-        match rest {
-            BOUNDARY => self.between[state.index()].checked_sub(1),
-            rest => self.within.get(&(state, rest)).copied(),
-        }
-    }
-
-    fn insert(&mut self, (state, rest): Place, number: u32) {
-        match rest {
-            BOUNDARY => self.between[state.index()] = number + 1,
-            rest => _ = self.within.insert((state, rest), number),
-        }
-    }
-}
-
-/// Ways from places to others, with the kind of the bytes that lead there if they have it in common; those of all places in turn.
-#[derive(Default)]
-struct Ways {
-    ways: Vec<(u32, u64)>,
-    /// By place: where its ways end.
-    ends: Vec<u32>,
-}
-
-impl Ways {
-    fn n_places(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn of(&self, place: u32) -> &[(u32, u64)] {
-        let first = place.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-        &self.ways[first as usize..self.ends[place as usize] as usize]
-    }
-
-    /// Adds the ways of the next place.
-    fn push(&mut self, ways: &[(u32, u64)]) {
-        self.ways.extend_from_slice(ways);
-        self.ends.push(self.ways.len() as u32);
-    }
-
-    /// Returns by place the places that lead there.
-    fn reversed(&self, n_places: usize) -> Ways {
-        let mut ends = vec![0u32; n_places];
-        self.ways.iter().for_each(|&(target, _)| ends[target as usize] += 1);
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += core::mem::replace(end, sum);
-        }
-        // Each is where the next way of its place is written, and in the end where its ways end.
-        let mut ways = vec![(0, 0); self.ways.len()];
-        for place in 0..self.n_places() as u32 {
-            for &(target, kinds) in self.of(place) {
-                let next = &mut ends[target as usize];
-                ways[*next as usize] = (place, kinds);
-                *next += 1;
-            }
-        }
-        Ways { ways, ends }
-    }
-}
-
-/// The places that characters lead to from a start, nearest first.
-struct Exploration {
-    places: Vec<Place>,
-    /// By place: where bytes lead.
-    targets: Ways,
-    /// By place: the kind of the bytes that lead nowhere, or where nobody looked, if they have it in common; all kinds if there are none.
-    refused: Vec<u64>,
-    /// Whether all places were seen.
-    is_whole: bool,
-    /// Whether characters of the alphabet lead nowhere else.
-    is_closed: bool,
-}
-
-impl Exploration {
-    /// Looks around from a start; an error if characters lead out in fewer than `safe_bytes_min` bytes.
-    fn of(
-        unit: &Unit,
-        start: LocalState,
-        alphabet: Alphabet,
-        safe_bytes_min: u8,
-        places_max: usize,
-    ) -> Result<Exploration, Opens> {
-        let words = ascii_set(u8::is_ascii_alphanumeric);
-        // By what is still to come of a character: the bytes beyond ASCII that go on with it, one of each class, and what is to come behind them.
-        let letters: [SmallVec<[(u8, Utf8State); 16]>; Utf8State::COUNT] =
-            core::array::from_fn(|rest| letters_of(unit, Utf8State::of_index(rest)));
-        let strangers: [SmallVec<[u8; 64]>; Utf8State::COUNT] =
-            core::array::from_fn(|rest| strangers_of(unit, Utf8State::of_index(rest)));
-        let (of_alphabet, of_words) = (classes_of(unit, alphabet.ascii), classes_of(unit, alphabet.ascii & words));
-        let n_looks_per_place = of_alphabet.len() + letters[BOUNDARY.index()].len();
-        let places_max = places_max.min(LOOKS_MAX / n_looks_per_place.max(1));
-        let mut known = KnownPlaces::new(unit.n_states());
-        known.insert((start, BOUNDARY), 0);
-        let mut states = SeenStates::new(unit, of_words.iter().map(|class| class.byte).collect());
-        states.seen[start.index()] = Seen::ReadsOn;
-        let mut exploration = Exploration {
-            places: vec![(start, BOUNDARY)],
-            targets: Ways::default(),
-            refused: Vec::new(),
-            is_whole: true,
-            is_closed: true,
-        };
-        let mut distances = vec![0u8];
-        let mut opening_soon = 0u128;
-        let mut targets: Vec<(u32, u64)> = Vec::new();
-        // By place: which of the targets it was when it was one last.
-        let mut places_in_targets = vec![0u32; places_max.max(1)];
-        while let Some(&(state, rest)) = exploration.places.get(exploration.targets.n_places()) {
-            let distance = distances[exploration.targets.n_places()];
-            // All characters that open the cluster are found before any is left out: looking around anew for each took up to 10 ms.
-            if distance >= safe_bytes_min && opening_soon != 0 {
-                return Err(Opens::By(opening_soon));
-            }
-            targets.clear();
-            let mut refused = u64::MAX;
-            let mut add = |place: Place, kinds: u64, exploration: &mut Exploration| {
-                let index = match known.get(place) {
-                    Some(index) => index,
-                    None if exploration.places.len() >= places_max => {
-                        exploration.is_whole = false;
-                        return false;
-                    }
-                    None => {
-                        let index = exploration.places.len() as u32;
-                        known.insert(place, index);
-                        exploration.places.push(place);
-                        distances.push(distance.saturating_add(1));
-                        index
-                    }
-                };
-                let place_in_targets = &mut places_in_targets[index as usize];
-                match targets.get_mut(*place_in_targets as usize).filter(|(known, _)| *known == index) {
-                    Some((_, common)) => *common &= kinds,
-                    None => {
-                        *place_in_targets = targets.len() as u32;
-                        targets.push((index, kinds));
-                    }
-                }
-                true
-            };
-            if rest == BOUNDARY {
-                let mut opening = 0u128;
-                for class in &of_alphabet {
-                    let to = own_target(unit, state, class.byte);
-                    match to.map_or(Seen::Other, |to| states.look(to)) {
-                        Seen::ReadsOn => {
-                            let to = to.expect("a state was seen");
-                            if !add((to, BOUNDARY), class.kind, &mut exploration) {
-                                refused = 0;
-                            }
-                        }
-                        seen => {
-                            exploration.is_closed &= seen == Seen::Other;
-                            opening |= class.bytes;
-                            refused &= class.kind;
-                        }
-                    }
-                }
-                if distance < safe_bytes_min {
-                    opening_soon |= opening;
-                }
-            }
-            let letters = &letters[rest.index()];
-            let letters = if alphabet.non_ascii == NonAscii::None && rest == BOUNDARY { &[][..] } else { &letters[..] };
-            for &(byte, next) in letters {
-                let to = own_target(unit, state, byte);
-                let is_known = match (to, to.map_or(Seen::Other, |to| states.look(to))) {
-                    (Some(to), Seen::ReadsOn) => add((to, next), byte_bit(byte), &mut exploration),
-                    (Some(to), Seen::Plain) if next != BOUNDARY => add((to, next), byte_bit(byte), &mut exploration),
-                    (_, seen) => {
-                        exploration.is_closed &= seen == Seen::Other;
-                        false
-                    }
-                };
-                if !is_known && distance < safe_bytes_min && exploration.is_whole {
-                    return Err(Opens::ByOthers);
-                }
-                if !is_known {
-                    refused = if exploration.is_whole { refused & byte_bit(byte) } else { 0 };
-                }
-            }
-            // Within a character nothing else may be read.
-            let is_read = |&byte: &u8| unit.code(state, byte) != PackedMove::NONE;
-            if rest != BOUNDARY && strangers[rest.index()].iter().any(is_read) {
-                return Err(Opens::ByOthers);
-            }
-            exploration.targets.push(&targets);
-            exploration.refused.push(refused);
-        }
-        if opening_soon != 0 {
-            return Err(Opens::By(opening_soon));
-        }
-        Ok(exploration)
-    }
-
-    /// Returns by place the places that lead there.
-    fn sources(&self) -> Ways {
-        self.targets.reversed(self.places.len())
-    }
-
-    /// Returns the places from which some byte leads nowhere, or where nobody looked.
-    fn frontier(&self) -> Vec<u32> {
-        (0..self.places.len() as u32).filter(|&place| self.refused[place as usize] != u64::MAX).collect()
-    }
-
-    /// Returns by place what texts need that are refused from there on.
-    fn needs(&self, sources: &Ways) -> Vec<Need> {
-        let mut needs = vec![Need::default(); self.places.len()];
-        let mut is_pending = vec![false; self.places.len()];
-        let mut pending: VecDeque<u32> = self.frontier().into();
-        // A text is refused at once, or behind a byte.
-        for &place in &pending {
-            needs[place as usize].add(self.refused[place as usize]);
-            is_pending[place as usize] = true;
-        }
-        while let Some(place) = pending.pop_front() {
-            is_pending[place as usize] = false;
-            let need = core::mem::take(&mut needs[place as usize]);
-            // What a text needs behind a byte that leads back is no less.
-            for &(source, kinds) in sources.of(place).iter().filter(|(source, _)| *source != place) {
-                let is_more = needs[source as usize].add_behind(kinds, &need);
-                if is_more && !core::mem::replace(&mut is_pending[source as usize], true) {
-                    pending.push_back(source);
-                }
-            }
-            needs[place as usize] = need;
-        }
-        needs
-    }
-
-    /// Returns by place how many bytes can surely be read; [`u8::MAX`] stands for any number.
-    fn safe_bytes(&self, sources: &Ways) -> Vec<u8> {
-        let mut safe_bytes = vec![u8::MAX; self.places.len()];
-        let mut pending = self.frontier();
-        pending.iter().for_each(|&place| safe_bytes[place as usize] = 0);
-        // Nearest to the frontier first.
-        let mut next = 0;
-        while let Some(&place) = pending.get(next) {
-            next += 1;
-            // Heights of the trie are cut off at that number: at a distance as large as that, nothing is sure.
-            let n_safe_bytes = safe_bytes[place as usize].saturating_add(1).min(u8::MAX - 1);
-            for &(source, _) in sources.of(place) {
-                if safe_bytes[source as usize] > n_safe_bytes {
-                    safe_bytes[source as usize] = n_safe_bytes;
-                    pending.push(source);
-                }
-            }
-        }
-        safe_bytes
-    }
-}
-
-/// Returns the bytes beyond ASCII that go on with a character, one for each class of the unit and each rest behind it, with that rest.
-fn letters_of(unit: &Unit, rest: Utf8State) -> SmallVec<[(u8, Utf8State); 16]> {
-    let bytes = match rest {
-        BOUNDARY => 0x80..=0xFF,
-        rest => rest.bytes(),
-    };
-    let mut letters: SmallVec<[(u8, Utf8State); 16]> = SmallVec::new();
-    for byte in bytes {
-        let next = match rest {
-            BOUNDARY => Utf8State::of_lead(byte),
-            rest => Some(rest.after_continuation()),
-        };
-        let is_new = |next: &Utf8State| {
-            !letters.iter().any(|&(known, after)| unit.class(known) == unit.class(byte) && after == *next)
-        };
-        if let Some(next) = next.filter(is_new) {
-            letters.push((byte, next));
-        }
-    }
-    letters
-}
-
-/// Returns the bytes that go on with no character of which something is still to come, one for each class of the unit.
-fn strangers_of(unit: &Unit, rest: Utf8State) -> SmallVec<[u8; 64]> {
-    let mut is_known = [false; 256];
-    let mut is_new = |byte: u8| !core::mem::replace(&mut is_known[usize::from(unit.class(byte))], true);
-    (0..=255).filter(|byte| !rest.bytes().contains(byte)).filter(|&byte| is_new(byte)).collect()
-}
-
-/// Bytes of ASCII that lead from each state of a unit to the same.
-struct AsciiClass {
-    /// The first of them.
-    byte: u8,
-    bytes: u128,
-    /// The kind that they have in common.
-    kind: u64,
-}
-
-fn classes_of(unit: &Unit, ascii: u128) -> SmallVec<[AsciiClass; 32]> {
-    let mut classes: SmallVec<[AsciiClass; 32]> = SmallVec::new();
-    for byte in ascii_bytes(ascii) {
-        match classes.iter_mut().find(|class| unit.class(class.byte) == unit.class(byte)) {
-            Some(class) => {
-                class.bytes |= 1 << byte;
-                class.kind &= byte_bit(byte);
-            }
-            None => classes.push(AsciiClass { byte, bytes: 1 << byte, kind: byte_bit(byte) }),
-        }
-    }
-    classes
-}
-
-/// Returns the state that a byte leads to, if nothing but that and counting happens.
-fn target(unit: &Unit, from: LocalState, byte: u8) -> Option<LocalState> {
-    own_target(unit, from, byte).filter(|&to| is_plain(unit, to))
-}
-
-/// Returns the state that a byte leads to, if nothing is pushed.
-fn own_target(unit: &Unit, from: LocalState, byte: u8) -> Option<LocalState> {
-    match unit.code(from, byte).step() {
-        Step::Plain(to) | Step::Local(to) => Some(to),
-        Step::None | Step::List(_) => None,
-    }
-}
-
-/// Tells whether nothing but counting happens on entering a state.
-fn is_plain(unit: &Unit, state: LocalState) -> bool {
-    let is_quiet = match unit.info(state).kind {
-        Kind::Inner => true,
-        Kind::RegisterRule { register_rule } => !unit.register_rule(register_rule).can_ever_end(),
-        _ => false,
-    };
-    is_quiet && unit.controls(state).is_empty()
 }
 
 /// Returns those of some bytes that some of these states read.
@@ -733,7 +302,7 @@ impl ScanCluster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocab::Vocab;
+    use crate::vocab::{Vocab, byte_bit};
     use crate::{CompiledGrammar, GrammarCompiler};
     use std::sync::Arc;
 

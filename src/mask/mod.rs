@@ -14,13 +14,12 @@
 //! ([`configuration`]), and its mask is cached under what tokens can see of its stacks ([`signature`]). The work of all that is counted, and bounded.
 //!
 //! Some states would make a walk long, and have short cuts, each of which can be turned off ([`switches`]): loops over characters and chains of states take the
-//! tokens of such characters from the vocabulary's regions ([`loops`]); so do clusters, state sets that are closed under most characters ([`cluster`], [`cluster_walk`]); a state that
+//! tokens of such characters from the vocabulary's regions ([`loops`]); so do clusters, state sets that are closed under most characters ([`cluster`]); a state that
 //! reads nearly as a loop does is walked together with it, where they differ ([`model`]); one that only calls is taken for what it calls ([`callee`]). What walks of different states have in common, the body of a string, say, is memoized
 //! ([`subwalk`]), and masks that are nearly equal share a row of bits ([`row_pool`]).
 
 mod callee;
 mod cluster;
-mod cluster_walk;
 mod configuration;
 mod controls;
 mod decision;

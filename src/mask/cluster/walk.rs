@@ -4,9 +4,10 @@
 //! that refused texts need; one by one if these are few, else by a walk of the trie that turns back where nothing below can be refused. Tokens with other bytes
 //! are walked from where the first of these follows.
 
-use super::cluster::{Next, Place, ScanCluster};
-use super::walk_context::WalkContext;
-use super::walker::{NODES_PER_WORK, Walker};
+use super::super::walk_context::WalkContext;
+use super::super::walker::{NODES_PER_WORK, Walker};
+use super::place::Place;
+use super::{Next, ScanCluster};
 use crate::automaton::{PackedMove, RegisterRuleId, Unit};
 use crate::exec::Head;
 use crate::util::Utf8State;
@@ -23,7 +24,7 @@ const STEPS_PER_CANDIDATE: usize = 8;
 impl Walker {
     /// Walks the tokens below a region's node with a state of a cluster: along characters only as far as they may be refused, and from where
     /// another byte follows.
-    pub(super) fn below_cluster(
+    pub(in crate::mask) fn below_cluster(
         &mut self,
         context: WalkContext<'_>,
         region: &Arc<Region>,
