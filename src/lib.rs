@@ -47,7 +47,7 @@
 //! | `exec` | configurations, stacks as a graph, steps, a lazy DFA over configurations, budgets of work |
 //! | [`vocab`] | tokens: kinds, trie, regions |
 //! | [`logits`] | masks applied to logits of 32 and 16 bits |
-//! | `mask` | classify, settle, entries, decision trees; configurations walked as a whole |
+//! | `mask` | queries, walks, entries, decision trees; configurations walked as a whole |
 //! | `compiled` | [`CompiledGrammar`]: a program, a vocabulary, and the masks they share |
 //! | [`matcher`] | the state of one output |
 //! | [`compiler`] | from text to [`CompiledGrammar`], caches |
@@ -97,7 +97,7 @@
 //!
 //! - *context-independent* token: its verdict is the same under every caller; *context-dependent* token: the caller decides
 //! - *remainder*: a node of the trie where a unit ends inside a token
-//! - *decision tree*: masks by how much of the stack is known; *settle*: find the mask of a configuration by going down these trees
+//! - *decision tree*: masks by how much of the stack is known
 //! - *entry*: one mask in the form that suits its size: ids, a row, or a difference from a row
 //! - *row pool*: rows that many entries share
 //! - *strategy*: how a walk finds the tokens below a node: a region, the difference from a model, or node by node

@@ -78,8 +78,8 @@ pub(crate) struct DistinctValues {
     text: Chunked<u8>,
     sets: Chunked<Set>,
     /// Sets whose values were looked at: those that a token added which is only tried are not.
-    n_settled: usize,
-    /// By byte of the text, as far as it was settled: what it leaves the text within.
+    n_examined: usize,
+    /// By byte of the text, as far as it was examined: what it leaves the text within.
     strings: Chunked<Within>,
     /// How often a value was refused, ever.
     n_refused: u64,
@@ -122,7 +122,7 @@ impl DistinctValues {
         DistinctValues {
             text: Chunked::default(),
             sets: Chunked::default(),
-            n_settled: 0,
+            n_examined: 0,
             strings: Chunked::default(),
             n_refused: 0,
             start: if is_json { Within::Nothing } else { Within::Unknown },
@@ -149,7 +149,7 @@ impl DistinctValues {
         while self.sets.len() > 0 && self.sets.get(self.sets.len() - 1).value.end > n_bytes {
             self.sets.truncate(self.sets.len() - 1);
         }
-        self.n_settled = self.n_settled.min(self.sets.len());
+        self.n_examined = self.n_examined.min(self.sets.len());
         self.text.truncate(n_bytes as usize);
         if self.strings.len() > n_bytes as usize {
             self.strings.truncate(n_bytes as usize);
@@ -158,13 +158,13 @@ impl DistinctValues {
 
     /// Looks at what was read and admitted since the last time, now that it stays: where strings are, which keys a token may hold, and at
     /// containers, so that others are told apart from them quickly.
-    pub fn settle(&mut self, is_held: impl Fn(&[u8]) -> bool) {
+    pub fn examine(&mut self, is_held: impl Fn(&[u8]) -> bool) {
         let mut within = self.within();
         for place in self.strings.len()..self.text.len() {
             within = within.after(self.text.get(place));
             self.strings.push(within);
         }
-        for index in self.n_settled..self.sets.len() {
+        for index in self.n_examined..self.sets.len() {
             let set = self.sets.get(index);
             if self.is_container(set.value) {
                 let text: Vec<u8> = self.bytes(set.value).collect();
@@ -177,7 +177,7 @@ impl DistinctValues {
                 self.sets.replace(index, Set { is_held: false, ..set });
             }
         }
-        self.n_settled = self.sets.len();
+        self.n_examined = self.sets.len();
     }
 
     fn is_container(&self, piece: Piece) -> bool {
@@ -328,7 +328,7 @@ impl DistinctValues {
         self.bytes(piece).collect()
     }
 
-    /// Returns what the text ends within, as far as it was settled.
+    /// Returns what the text ends within, as far as it was examined.
     pub fn within(&self) -> Within {
         self.strings.len().checked_sub(1).map_or(self.start, |last| self.strings.get(last))
     }

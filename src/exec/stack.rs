@@ -89,10 +89,10 @@ impl Stacks {
         self.values = Some(Box::new(DistinctValues::new(is_json)));
     }
 
-    /// Looks at the values that were admitted, if there are some, now that they stay ([`DistinctValues::settle`]).
-    pub fn settle_values(&mut self, is_held: impl Fn(&[u8]) -> bool) {
+    /// Looks at the values that were admitted, if there are some, now that they stay ([`DistinctValues::examine`]).
+    pub fn examine_values(&mut self, is_held: impl Fn(&[u8]) -> bool) {
         if let Some(values) = &mut self.values {
-            values.settle(is_held);
+            values.examine(is_held);
         }
     }
 

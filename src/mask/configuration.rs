@@ -1,6 +1,6 @@
 //! The mask of a whole configuration, by a walk with a lazy DFA.
 //!
-//! Taking a mask apart by heads and frames (see [`settle`](super::settle)) finds most of it in the store, and is right as long as the parts are few.
+//! Taking a mask apart by heads and frames (see [`query`](super::query)) finds most of it in the store, and is right as long as the parts are few.
 //! With ambiguous recursion they are not: at each of a hundred thousand places in the vocabulary a loop may end, and another one begin.
 //! Here all heads are walked together over the stacks that they have, as one state of a [`LazyDfa`], so that ways that meet are one. What a
 //! configuration reads for many characters without being refused is not walked at all ([`lookahead`](super::lookahead)).

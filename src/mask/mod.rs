@@ -5,7 +5,7 @@
 //! die inside are never allowed; for the rest the unit ends at some trie node, and what lies below that node is up to the caller
 //! (*context-dependent*): a *remainder*.
 //!
-//! Remainders are settled by walking on below them from where the caller goes on. What was found is cached in a *decision tree*
+//! What is allowed below remainders is found by walking on from where the caller goes on. What was found is cached in a *decision tree*
 //! ([`decision`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
 //! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see. A configuration of several heads has the union of
 //! their masks, which is cached as well ([`union`]).
@@ -30,10 +30,10 @@ mod lookahead;
 mod loops;
 mod model;
 mod need;
+mod query;
 mod remainder;
 mod row;
 mod row_pool;
-mod settle;
 mod signature;
 mod store;
 mod subwalk;
@@ -47,8 +47,8 @@ mod walker;
 pub(crate) use controls::add_controls;
 pub(crate) use decision::DecisionNode;
 pub(crate) use declared_keys::{DeclaredKeyTokens, KeyTokens};
+pub(crate) use query::{FillOutcome, MaskQuery, fill, mask_ids};
 pub use row::TokenMask;
-pub(crate) use settle::{FillOutcome, MaskQuery, fill, mask_ids};
 pub use store::MaskStats;
 pub(crate) use store::MaskStore;
 #[cfg(feature = "testing")]

@@ -16,7 +16,7 @@
 
 use super::decision::{DecisionId, DecisionNode, Next};
 use super::entry::MaskEntry;
-use super::settle::MaskQuery;
+use super::query::MaskQuery;
 use crate::automaton::{DONE, UnitState};
 use crate::exec::{Head, StackNodeId};
 use smallvec::SmallVec;

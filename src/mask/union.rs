@@ -6,7 +6,7 @@
 
 use super::decision::DecisionId;
 use super::entry::{MaskEntry, sparse_max};
-use super::settle::{Answers, MaskQuery};
+use super::query::{Answers, MaskQuery};
 use super::switches::ShortCut;
 use smallvec::SmallVec;
 

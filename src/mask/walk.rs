@@ -33,7 +33,7 @@ const TOKENS_PER_WORK: usize = 16;
 
 impl Walker {
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
-    pub(super) fn settle(&mut self, context: WalkContext<'_>, remainder: &Remainder, state: StateId, register: u64) {
+    pub(super) fn walk_from(&mut self, context: WalkContext<'_>, remainder: &Remainder, state: StateId, register: u64) {
         self.start(context, state);
         self.after(context, remainder, Head { state, node: BOTTOM, register });
     }

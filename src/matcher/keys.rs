@@ -53,12 +53,12 @@ struct Around {
 impl Matcher {
     /// Makes `row` the mask of what may follow, and tells whether that is none; nothing if the grammar or the place is none of the usual ones.
     pub(super) fn fill_with_keys(&mut self, row: &mut [u32]) -> Result<Option<bool>, OverBudget> {
-        if let Some(is_empty) = self.fill_settled(row) {
+        if let Some(is_empty) = self.fill_lasting(row) {
             return Ok(Some(is_empty));
         }
         let Some(surroundings) = self.surroundings() else { return Ok(None) };
         let is_empty = self.fill_around(row, &surroundings)?;
-        self.scratch.memo.settled = None;
+        self.scratch.memo.lasting = None;
         let mut refused = core::mem::take(&mut self.scratch.memo.refused);
         refused.clear();
         let is_known = self.clear_repeated_keys(row, &surroundings, &mut refused).is_some();
@@ -71,14 +71,14 @@ impl Matcher {
         let is_changed = surroundings.key.is_some() || !refused.is_empty();
         let is_empty = is_empty || is_changed && row.iter().all(|&word| word == 0);
         // Of a key under way more and more is known, though the head may stay the same.
-        let is_settled = surroundings.key.is_none() && self.live.len() == 1;
-        (self.scratch.memo.refused, self.scratch.memo.settled) = (refused, is_settled.then_some(is_empty));
+        let is_lasting = surroundings.key.is_none() && self.live.len() == 1;
+        (self.scratch.memo.refused, self.scratch.memo.lasting) = (refused, is_lasting.then_some(is_empty));
         Ok(Some(is_empty))
     }
 
     /// Makes `row` the mask of what may follow if that is the last one again, tokens that were refused included; tells whether that is none.
-    fn fill_settled(&mut self, row: &mut [u32]) -> Option<bool> {
-        let is_empty = self.scratch.memo.settled?;
+    fn fill_lasting(&mut self, row: &mut [u32]) -> Option<bool> {
+        let is_empty = self.scratch.memo.lasting?;
         let node = self.scratch.memo.node(&self.live, &self.table)?;
         node.mask.write(row);
         bit_row::clear_all(row, &self.scratch.memo.refused);
@@ -124,7 +124,7 @@ impl Matcher {
             return Ok(is_empty);
         }
         // Keys that are declared are read beside the others, and may be what those may not.
-        self.scratch.memo.settled = None;
+        self.scratch.memo.lasting = None;
         let of_key = self.ask(|query, _| fill(query, within, row))?;
         self.clear_key_suffixes(row, frame);
         let mut others = core::mem::take(&mut self.scratch.row);

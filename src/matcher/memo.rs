@@ -14,7 +14,7 @@ pub(super) struct MaskMemo {
     /// The head that was live, the version of the table, and where in it the node with the mask is.
     pub place: Option<(Head, u64, Place)>,
     /// Whether the mask of that head is that of the node without `refused`, wherever the head is live again; and whether it is empty then.
-    pub settled: Option<bool>,
+    pub lasting: Option<bool>,
     pub refused: Vec<TokenId>,
     /// A node below which all values that are compared are keys that can't be exhausted.
     pub among_keys: Option<StackNodeId>,
@@ -48,7 +48,7 @@ impl MaskMemo {
     /// Forgets what has to do with nodes and sets that are no more: those left are the first.
     pub fn truncate(&mut self, mark: StacksMark, n_sets: u32) {
         // The head may name a set.
-        self.settled = None;
+        self.lasting = None;
         self.place = self.place.filter(|(head, ..)| mark.has(head.node));
         self.among_keys = self.among_keys.filter(|&node| mark.has(node));
         if !self.has_objects {

@@ -378,7 +378,7 @@ impl Matcher {
             self.count_hits(1);
             return Ok(is_empty);
         }
-        self.scratch.memo.settled = None;
+        self.scratch.memo.lasting = None;
         let FillOutcome { is_empty, place } = self.ask(|query, live| fill(query, live, row))?;
         self.scratch.memo.place = place.map(|place| (self.live[0], self.table.version(), place));
         Ok(is_empty)
@@ -512,7 +512,7 @@ impl Matcher {
         if self.stacks.values().is_some() {
             self.n_bytes_before.push(n_bytes);
             let strings = self.grammar.vocab().quoted_strings();
-            self.stacks.settle_values(|key| key.get(1..).is_none_or(|string| !strings.holding(string).is_empty()));
+            self.stacks.examine_values(|key| key.get(1..).is_none_or(|string| !strings.holding(string).is_empty()));
         }
     }
 

@@ -39,7 +39,7 @@ impl Matcher {
         tokens.dedup();
         self.stop_tokens = Some(tokens.into());
         // A stop token is no text.
-        self.scratch.memo.settled = None;
+        self.scratch.memo.lasting = None;
         self.note_exhaustion();
         Ok(())
     }

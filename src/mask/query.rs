@@ -4,7 +4,7 @@
 //! deterministic; but with `s ::= s s{2,3} | [ab]` a text of 30 letters can be under way in many ways, each node of its stacks has
 //! dozens of exits, and the ways down that tokens of five letters can see are hundreds of thousands. And in `block*` with
 //! `block ::= "(" block* ")" | [a-z ]+` a block may end, and the next one begin, behind each letter of each token. Past [`VISITS_MAX`],
-//! [`SETTLED_MAX`] or [`CLASSIFY_WORK_MAX`] the mask is found by walking all tokens with the whole configuration instead
+//! [`WALKED_MAX`] or [`CLASSIFY_WORK_MAX`] the mask is found by walking all tokens with the whole configuration instead
 //! ([`configuration`](super::configuration)), in which heads that meet are joined.
 
 use super::controls::{add_controls, with_sets};
@@ -51,7 +51,7 @@ pub(crate) struct FillOutcome {
 /// Most nodes of decision trees to look at for one mask.
 const VISITS_MAX: usize = 512;
 /// How many times the vocabulary may be walked, counted in nodes, to make those that are missing.
-const SETTLED_MAX: u64 = 4;
+const WALKED_MAX: u64 = 4;
 
 /// Work of a walk beyond which its configuration is walked as a whole instead.
 const CLASSIFY_WORK_MAX: u64 = 1 << 17;
@@ -143,7 +143,7 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, G
     if !ShortCut::Heads.is_on() {
         return Err(GaveUp::Ambiguous);
     }
-    let (mut n_visits, mut n_settled, mut are_cached) = (0, 0, true);
+    let (mut n_visits, mut n_walked, mut are_cached) = (0, 0, true);
     let mut answers = Answers::new();
     // Stacks that share nodes could be walked along exponentially many ways.
     let mut seen: SmallVec<[(DecisionId, StackNodeId); 16]> = SmallVec::new();
@@ -164,11 +164,11 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, G
                 Lookup::Stuck(decision, node) => (Arc::clone(decision), true, node),
                 Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
             },
-            None if n_settled > SETTLED_MAX * query.vocab.trie().n_nodes() as u64 => return Err(GaveUp::Ambiguous),
+            None if n_walked > WALKED_MAX * query.vocab.trie().n_nodes() as u64 => return Err(GaveUp::Ambiguous),
             None => {
                 let (decision, is_kept, n_nodes) =
-                    query.settle(above.as_ref().map(|(above, _)| &**above), key, head)?;
-                n_settled += if above.is_some() { n_nodes } else { 0 };
+                    query.make_node(above.as_ref().map(|(above, _)| &**above), key, head)?;
+                n_walked += if above.is_some() { n_nodes } else { 0 };
                 are_cached &= is_kept;
                 (decision, is_kept, head.node)
             }
@@ -267,7 +267,7 @@ impl MaskQuery<'_> {
     /// Walks on with a head, whose caller is unknown, where tokens go on: below the remainders of the node above, or at the root of the trie if there is none. Returns the new
     /// node, whether it is cached, and about how many trie nodes that took.
     #[cold]
-    fn settle(
+    fn make_node(
         &self,
         above: Option<&DecisionNode>,
         key: Option<NodeKey>,
@@ -282,7 +282,7 @@ impl MaskQuery<'_> {
         let register = self.signature(state, register);
         let root = [ResumePoint::Node(TrieNode::ROOT).into()];
         for remainder in above.map_or(&root[..], |above| &above.remainders) {
-            walker.settle(self.context(), remainder, state, register);
+            walker.walk_from(self.context(), remainder, state, register);
         }
         let n_nodes = walker.found.n_nodes + NODES_PER_WALK * walker.found.n_walks;
         if walker.is_spent() {
