@@ -248,7 +248,7 @@ impl DistinctValues {
             return true;
         }
         // Nearly all strings and integers have one spelling, and then there is nothing to allocate.
-        if equality == Equality::Bytes || is_spelled_once(self.bytes(known)) && is_spelled_once(self.bytes(new)) {
+        if equality == Equality::Bytes || is_normal_spelling(self.bytes(known)) && is_normal_spelling(self.bytes(new)) {
             return false;
         }
         *canonical.get_or_insert_with(|| self.canonical(new)) == self.canonical(known)
@@ -385,8 +385,8 @@ fn fingerprint(canonical: &[u8]) -> u64 {
     canonical.iter().fold(1, |fingerprint, &byte| (fingerprint ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)) | 1
 }
 
-/// Tells whether no other text is the same JSON value: strings without escapes, words, integers without exponent.
-fn is_spelled_once(mut bytes: impl Iterator<Item = u8>) -> bool {
+/// Tells whether a value is spelled so that no other value spelled so is equal to it: strings without escapes, words, integers without sign or exponent.
+fn is_normal_spelling(mut bytes: impl Iterator<Item = u8>) -> bool {
     match bytes.next() {
         Some(b'"') => bytes.all(|byte| byte != b'\\'),
         Some(b'1'..=b'9') => bytes.all(|byte| byte.is_ascii_digit()),

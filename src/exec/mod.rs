@@ -1,7 +1,7 @@
 //! Running a program over bytes: configurations, stacks, steps.
 //!
 //! A *configuration* is a small set of heads (state, stack); after each byte it holds every place where the text so far can lead,
-//! returns included: a state that may end its unit stands beside the states that its callers go on from. A text is a whole
+//! returns included: a state that may end its unit stands beside the states that its callers go on from, except those that can do no more than it can. A text is a whole
 //! sentence when [`DONE`](crate::automaton::DONE) is among the states.
 
 mod candidates;

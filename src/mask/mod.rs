@@ -31,6 +31,7 @@ mod loops;
 mod model;
 mod need;
 mod query;
+mod region_walk;
 mod remainder;
 mod row;
 mod row_pool;

@@ -5,32 +5,25 @@
 //! configurations of the ancestors are kept on a stack; nearly always they are one head, and a step is one table look-up.
 //!
 //! Below a state that loops on many characters that would visit most of the trie. There the walk takes the *region* of the
-//! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
-//! the state reads. What a configuration allows is the union of what its heads allow, so each head is taken by itself.
+//! loop's characters from the vocabulary ([`region_walk`](super::region_walk)). What a configuration allows is the union of what its heads allow, so each head is taken by itself.
 
 use super::callee::{Callee, callee};
-use super::found::LargeSet;
-use super::loops::{Form, Loop};
 use super::remainder::{Remainder, ResumePoint};
 use super::subwalk;
 use super::switches::ShortCut;
 use super::walk_context::WalkContext;
 use super::walker::{Level, NODES_PER_WORK, Strategy, Walker};
-use crate::automaton::{BELOW, Kind, LocalState, Program, StateId};
-use crate::exec::{BOTTOM, Head, PlainStep, StacksMark, can_end, plain_step, signature, step_byte};
+use crate::automaton::{BELOW, Program, StateId};
+use crate::exec::{BOTTOM, Head, PlainStep, StacksMark, plain_step, step_byte};
 use crate::util::ByteSet;
-use crate::vocab::{Alphabet, CharCount, Region, TokenId, TrieNode};
-use smallvec::{SmallVec, smallvec};
-use std::sync::Arc;
+use crate::vocab::TrieNode;
+use smallvec::SmallVec;
 
 /// What else a walk takes that visits a node with several heads, or with a move that changes stacks.
 const WORK_PER_SLOW_STEP: u64 = 8;
 const WORK_PER_HEAD: u64 = 4;
 /// What beginning to walk at a place takes.
 const WORK_PER_WALK: u64 = 4;
-/// Tokens that are noted in the time of a visit.
-const TOKENS_PER_WORK: usize = 16;
-
 impl Walker {
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
     pub(super) fn walk_from(&mut self, context: WalkContext<'_>, remainder: &Remainder, state: StateId, register: u64) {
@@ -78,25 +71,7 @@ impl Walker {
         self.stacks.work.spend(WORK_PER_WALK);
         if context.has_regions(from) {
             match self.strategy(context.program, head) {
-                Strategy::Region(Loop { alphabet, form }) => {
-                    let region = context.vocab.region(alphabet, from);
-                    return match form {
-                        Form::Endless => {
-                            self.below_loop(context, &region, head, alphabet, ByteSet::EMPTY);
-                        }
-                        Form::Counted => {
-                            let local = context.program.place(head.state).map(|(_, local)| local);
-                            let heads = counted_heads(context, head, |_| local);
-                            let bytes = context.program.bytes(head.state) & !alphabet.first_bytes();
-                            self.below_counted(context, &region, &heads, bytes);
-                        }
-                        Form::Chain(chain) => {
-                            let heads = counted_heads(context, head, |n_chars| chain.states.get(n_chars).copied());
-                            self.below_counted(context, &region, &heads, chain.bytes);
-                        }
-                        Form::ScanCluster(cluster) => self.below_cluster(context, &region, head, &cluster),
-                    };
-                }
+                Strategy::Region(found) => return self.below_region(context, from, head, found),
                 Strategy::Diff(path) => {
                     if self.walk_diff(context, from, head, &path) {
                         return;
@@ -166,142 +141,6 @@ impl Walker {
         self.levels.push(Level { head: heads[0], first, last: self.heads.len() as u32, mark });
     }
 
-    /// Walks the tokens below a region's node with a head that loops on the region's characters; but those left out that begin with
-    /// certain bytes.
-    pub(super) fn below_loop(
-        &mut self,
-        context: WalkContext<'_>,
-        region: &Arc<Region>,
-        head: Head,
-        alphabet: Alphabet,
-        apart: ByteSet,
-    ) {
-        let program = context.program;
-        self.take_region(context, region, usize::MAX, Vec::new());
-        for byte in program.bytes(head.state).iter() {
-            if !alphabet.begins(byte) {
-                let after = if apart.contains(byte) { CharCount::OneOrMore } else { CharCount::Any };
-                self.cross(context, region, byte, after, head);
-            }
-        }
-        if program.info(head.state).is_some_and(|info| info.kind == Kind::End) {
-            self.leave_after(context, region, head, CharCount::OneOrMore);
-        }
-    }
-
-    /// Walks the tokens below a region's node with a head, given those that 0, 1, ... of the region's characters lead to, and the other bytes that these read.
-    fn below_counted(&mut self, context: WalkContext<'_>, region: &Arc<Region>, heads: &[CountedHead], bytes: ByteSet) {
-        let WalkContext { program, vocab, trie, .. } = context;
-        let (CountedHead { head, goes_on }, n_max) = (heads[0], heads.len() - 1);
-        self.take_region(context, region, n_max, Vec::new());
-        let is_loop = goes_on && heads.iter().all(|after| after.head.state == head.state);
-        let is_far = is_loop && n_max >= vocab.token_bytes_max() && are_far(context, heads);
-        for byte in bytes.iter() {
-            match is_far {
-                true => self.cross(context, region, byte, CharCount::Any, head),
-                false => self.cross_counted(context, region, byte, |n_read| {
-                    heads.get(n_read).filter(|after| after.goes_on).map(|after| after.head)
-                }),
-            }
-        }
-        // Where the unit may end, it may end from there on, until characters are too many.
-        let can_end = |after: &CountedHead| can_end(program, after.head);
-        let Some(first) = heads[1..].iter().position(can_end) else { return };
-        let is_anywhere =
-            first == 0 && region.tokens_beyond(vocab, n_max).is_empty() && region.n_chars_max(trie) <= n_max;
-        let after = if is_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16 + 1, n_max as u16) };
-        self.leave_after(context, region, head, after);
-    }
-
-    /// Adds the tokens of a region in which at most `n_max` characters begin, but `refused`.
-    pub(super) fn take_region(
-        &mut self,
-        context: WalkContext<'_>,
-        region: &Arc<Region>,
-        n_max: usize,
-        refused: Vec<TokenId>,
-    ) {
-        let is_row = region.from() == TrieNode::ROOT;
-        let set = LargeSet::Region(Arc::clone(region), n_max);
-        let n_copied = self.found.add_set(context.vocab, set, is_row, refused);
-        self.stacks.work.spend((n_copied / TOKENS_PER_WORK) as u64);
-    }
-
-    /// Walks on at the nodes of a region's border for `byte`, with the head that stands after so many characters.
-    fn cross_counted(
-        &mut self,
-        context: WalkContext<'_>,
-        region: &Region,
-        byte: u8,
-        head_after: impl Fn(usize) -> Option<Head>,
-    ) {
-        let base = context.trie.n_chars(region.from());
-        for &node in region.border(byte) {
-            if self.is_spent() {
-                return;
-            }
-            if let Some(head) = head_after(usize::from(context.trie.n_chars_before(node) - base)) {
-                self.enter_with(context, node, head);
-            }
-        }
-    }
-
-    /// Goes on where the frames below `head` return to, after some characters of a region.
-    fn leave_after(&mut self, context: WalkContext<'_>, region: &Arc<Region>, head: Head, after: CharCount) {
-        for index in 0..self.stacks.n_exits(head.node) {
-            let exit = self.stacks.exit(head.node, index);
-            if exit.state == BELOW {
-                self.found.remainders.push(ResumePoint::Region(Arc::clone(region), after).into());
-            } else {
-                self.leave(context, region, after, exit);
-            }
-        }
-    }
-
-    /// Walks on with `head` at the nodes of `byte` that lie behind some characters of a region.
-    fn cross(&mut self, context: WalkContext<'_>, region: &Region, byte: u8, after: CharCount, head: Head) {
-        let after = match after {
-            CharCount::Between(0 | 1, last) if usize::from(last) >= region.n_chars_max(context.trie) => {
-                CharCount::OneOrMore
-            }
-            after => after,
-        };
-        let crossing = if ShortCut::Merged.is_on() { region.crossing(context.trie, byte, after) } else { None };
-        let Some(crossing) = crossing else {
-            return self.enter_all(context, region.border_after(context.trie, byte, after), head);
-        };
-        if !crossing.merged.is_empty() {
-            let merged = context.vocab.merged(&crossing.merged);
-            let n_levels = self.levels.len();
-            self.push_heads(&[head]);
-            self.found.n_walks += 1;
-            self.below(context.on(&merged), TrieNode::ROOT);
-            self.levels.truncate(n_levels);
-        }
-        self.enter_all(context, crossing.alone.iter().copied(), head);
-    }
-
-    /// Walks on with `head` at some nodes.
-    fn enter_all(&mut self, context: WalkContext<'_>, nodes: impl Iterator<Item = TrieNode>, head: Head) {
-        for node in nodes {
-            if self.is_spent() {
-                return;
-            }
-            self.enter_with(context, node, head);
-        }
-    }
-
-    /// As [`Self::cross`], with a head that stands behind the region's characters and may read further ones.
-    fn leave(&mut self, context: WalkContext<'_>, region: &Region, after: CharCount, head: Head) {
-        for byte in context.program.bytes(head.state).iter() {
-            if self.is_spent() {
-                return;
-            }
-            self.cross(context, region, byte, after, head);
-            self.enter_all(context, region.interior_after(context.trie, byte, after), head);
-        }
-    }
-
     /// Steps `head` by the byte of `node`, and walks on below.
     pub(super) fn enter_with(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head) {
         let n_levels = self.levels.len();
@@ -348,7 +187,7 @@ impl Walker {
     }
 
     /// Walks the tokens below the trie node `from` with the last level.
-    fn below(&mut self, context: WalkContext<'_>, from: TrieNode) {
+    pub(super) fn below(&mut self, context: WalkContext<'_>, from: TrieNode) {
         let trie = context.trie;
         let depth = usize::from(trie.depth(from)) + 1;
         let Some(children) = trie.wide_children(from) else {
@@ -437,48 +276,6 @@ impl Walker {
         self.next = next;
         true
     }
-}
-
-/// A head behind some characters that may be counted.
-#[derive(Clone, Copy)]
-struct CountedHead {
-    head: Head,
-    /// Whether bytes can follow; else the unit ends there.
-    goes_on: bool,
-}
-
-/// Tells whether no token reaches a bound on what is counted: then one register is as good as another.
-fn are_far(context: WalkContext<'_>, heads: &[CountedHead]) -> bool {
-    let (first, horizon) = (heads[0].head, context.vocab.token_bytes_max());
-    let signature = |register, n: usize| signature(context.program, first.state, register, (horizon - n) as u32);
-    heads.iter().enumerate().all(|(n, after)| signature(after.head.register, n) == signature(first.register, n))
-}
-
-/// Returns a head of a unit after 0, 1, ... characters, each of which leads to one of its states, as long as there may be so many, and a token may have them.
-fn counted_heads(
-    context: WalkContext<'_>,
-    head: Head,
-    state_after: impl Fn(usize) -> Option<LocalState>,
-) -> SmallVec<[CountedHead; 32]> {
-    let (program, n_max) = (context.program, context.vocab.token_bytes_max());
-    let mut heads: SmallVec<[CountedHead; 32]> = SmallVec::new();
-    let Some((linked, local)) = program.place(head.state) else {
-        return smallvec![CountedHead { head, goes_on: false }];
-    };
-    let unit = &linked.unit;
-    heads.push(CountedHead { head, goes_on: unit.can_continue(local, head.register) });
-    while heads.len() <= n_max {
-        let CountedHead { head: before, goes_on: true } = heads[heads.len() - 1] else { break };
-        let Some(state) = state_after(heads.len()) else { break };
-        let Some(register) = unit.advance(state, before.register) else { break };
-        let head = Head { state: linked.own(state), register, ..head };
-        let goes_on = unit.info(state).has_moves() && unit.can_continue(state, register);
-        if !goes_on && !unit.can_end(state, register) {
-            break;
-        }
-        heads.push(CountedHead { head, goes_on });
-    }
-    heads
 }
 
 #[cfg(test)]
