@@ -48,7 +48,7 @@ mod walker;
 pub(crate) use controls::add_controls;
 pub(crate) use decision::DecisionNode;
 pub(crate) use declared_keys::{DeclaredKeyTokens, KeyTokens};
-pub(crate) use query::{FillOutcome, MaskQuery, fill, mask_ids};
+pub(crate) use query::{FillOutcome, MaskQuery, add, fill, mask_ids};
 pub use row::TokenMask;
 pub use store::MaskStats;
 pub(crate) use store::MaskStore;

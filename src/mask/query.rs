@@ -92,6 +92,23 @@ pub(crate) fn fill(query: &MaskQuery<'_>, live: &[Head], row: &mut [u32]) -> Res
     }
 }
 
+/// Adds the mask of a configuration to `row`, without stop tokens; tells whether it is empty.
+pub(crate) fn add(query: &MaskQuery<'_>, live: &[Head], row: &mut [u32]) -> Result<bool, OverBudget> {
+    match answers(query, live) {
+        Ok(Reached { answers, .. }) => {
+            answers.iter().for_each(|answer| answer.mask.add_to(row));
+            Ok(answers.iter().all(|answer| answer.is_empty))
+        }
+        Err(GaveUp::Ambiguous) => {
+            let mut own = vec![0; row.len()];
+            let is_empty = query.write_configuration(live, &mut own)?;
+            row.iter_mut().zip(own).for_each(|(word, bits)| *word |= bits);
+            Ok(is_empty)
+        }
+        Err(GaveUp::OverBudget) => Err(OverBudget),
+    }
+}
+
 /// Returns what identifies the mask of a configuration, without stop tokens: equal ids, equal masks.
 pub(crate) fn mask_ids(query: &MaskQuery<'_>, live: &[Head]) -> SmallVec<[u64; 2]> {
     match answers(query, live) {

@@ -17,7 +17,7 @@ use super::memo::{ObjectKey, ObjectSlot};
 use crate::automaton::{Kind, Owner, StateId};
 use crate::exec::{BOTTOM, Head, OverBudget};
 use crate::machine::{Equality, SCARCE};
-use crate::mask::fill;
+use crate::mask::{add, fill};
 use crate::util::bit_row;
 use crate::vocab::{Punctuation, QuotedStrings, TokenId, TrieNode};
 use smallvec::SmallVec;
@@ -127,12 +127,8 @@ impl Matcher {
         self.scratch.memo.lasting = None;
         let of_key = self.ask(|query, _| fill(query, within, row))?;
         self.clear_key_suffixes(row, frame);
-        let mut others = core::mem::take(&mut self.scratch.row);
-        others.resize(row.len(), 0);
-        let of_others = self.ask(|query, _| fill(query, beside, &mut others));
-        row.iter_mut().zip(&others).for_each(|(word, bits)| *word |= bits);
-        self.scratch.row = others;
-        Ok(of_key.is_empty && of_others?.is_empty)
+        let are_others_empty = self.ask(|query, _| add(query, beside, row))?;
+        Ok(of_key.is_empty && are_others_empty)
     }
 
     /// Tries the tokens that may hold a key whole which is there already, and clears those that are refused. Nothing if it can't be found which objects are around.
