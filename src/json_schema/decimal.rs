@@ -322,6 +322,11 @@ impl fmt::Display for DecimalError {
 
 impl std::error::Error for DecimalError {}
 
+/// Tells whether a text is a JSON number, however large.
+pub(super) fn is_json_number(text: &[u8]) -> bool {
+    Shape::scan(text).is_ok_and(|shape| shape.end == text.len())
+}
+
 /// Where the parts of a JSON number lie in a text.
 pub(super) struct Shape {
     negative: bool,

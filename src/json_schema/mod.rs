@@ -13,8 +13,9 @@
 //! | file | idea |
 //! |---|---|
 //! | `decimal`, `number` | exact numbers; the spellings of the numbers that bounds and divisors allow |
-//! | `value`, `read` | JSON documents with spans, duplicate keys and exact numbers, and their parser |
-//! | `uri`, `draft`, `resolve` | identifiers; drafts and their vocabularies; other documents |
+//! | `value`, `read`, `escape`, `within` | JSON documents with spans, duplicate keys and exact numbers, their parser, how strings are spelled, and where in a document a piece of one is |
+//! | `error` | why a schema can't be compiled, and where |
+//! | `uri`, `draft`, `resolve`, `metaschemas` | identifiers; drafts and their vocabularies; other documents, and those that are built in |
 //! | `model` | sub-schemas with typed keywords, references as indices |
 //! | [`mod@format`], `language` | asserted formats and patterns: regular languages of decoded strings |
 //! | `conjunction`, `shape`, `partial` | conjunctions of constraints; shapes, which have no disjunctions; what is between the two |

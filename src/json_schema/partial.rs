@@ -141,8 +141,8 @@ pub(super) struct Partial {
     pub unevaluated: Vec<Unevaluated>,
     /// Members expanded already, apart from what they evaluate.
     pub followed: Followed,
-    /// Number of forks over names that nothing declares.
-    pub n_name_forks: usize,
+    /// Number of forks so far, except those between ways to fail.
+    pub n_forks: usize,
     /// Number of members expanded that may refer to themselves: many more than there are schemas proves that they do.
     pub n_followed: usize,
 }
@@ -190,7 +190,7 @@ impl Partial {
             frames: Vec::new(),
             unevaluated: Vec::new(),
             followed: Followed::default(),
-            n_name_forks: 0,
+            n_forks: 0,
             n_followed: 0,
         }
     }

@@ -3,6 +3,8 @@
 //! One pass with a stack of open containers. The text need not be valid by any schema, only by JSON; of a text that is not the beginning of a document nothing is
 //! said. White space may stand wherever JSON allows it.
 
+use super::decimal::is_json_number;
+
 /// A step from a value to one within it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PathStep {
@@ -100,7 +102,7 @@ impl TextPosition {
                         at += 1;
                         continue;
                     }
-                    is_number(&text[start..at]).then_some(())?;
+                    is_json_number(&text[start..at]).then_some(())?;
                     writing = after_value(&mut open);
                     continue;
                 }
@@ -195,30 +197,6 @@ fn after_value(open: &mut [Open]) -> Writing {
     }
 }
 
-/// Returns whether a text is a JSON number.
-fn is_number(text: &[u8]) -> bool {
-    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let text = text.strip_prefix(b"-").unwrap_or(text);
-    let n_digits = digits(text);
-    if n_digits == 0 || n_digits > 1 && text[0] == b'0' {
-        return false;
-    }
-    let mut rest = &text[n_digits..];
-    if let Some(after) = rest.strip_prefix(b".") {
-        let n_digits = digits(after);
-        if n_digits == 0 {
-            return false;
-        }
-        rest = &after[n_digits..];
-    }
-    if let [b'e' | b'E', after @ ..] = rest {
-        let after = after.strip_prefix(b"+").or(after.strip_prefix(b"-")).unwrap_or(after);
-        let n_digits = digits(after);
-        return n_digits > 0 && n_digits == after.len();
-    }
-    rest.is_empty()
-}
-
 fn literal(first: u8) -> Option<&'static str> {
     ["true", "false", "null"].into_iter().find(|word| word.as_bytes()[0] == first)
 }
@@ -277,6 +255,7 @@ mod tests {
             ("[{}]\n", "", Writing::End),
             ("\"", "", Writing::InString),
             ("12", "", Writing::InNumber),
+            ("[1e-99999999999999999999, 1", "/1", Writing::InNumber),
         ] {
             assert_eq!(at(text), (path.to_owned(), writing), "{text}");
         }

@@ -20,6 +20,16 @@ enum Progress {
     Dead,
 }
 
+/// What becomes of the choices that are left.
+enum NextFork {
+    /// There are none.
+    None,
+    /// Some became goals.
+    GoalsFirst,
+    /// One of them is next: one of these holds.
+    Between(Vec<Alternative>),
+}
+
 impl Expander<'_> {
     /// Expands unconditional goals; stops at the next choice.
     pub(super) fn advance(&mut self, partial: &mut Partial) -> Expanded<Outcome> {
@@ -46,11 +56,11 @@ impl Expander<'_> {
                 partial.choices.push_back(Choice::Of(Alternatives::failing(alternatives)));
                 continue;
             }
-            if let Some(alternatives) = self.next_fork(partial)? {
-                match alternatives.len() {
-                    0 => continue,
-                    _ => return Ok(Outcome::Fork(alternatives)),
-                }
+            match self.next_fork(partial)? {
+                NextFork::GoalsFirst => continue,
+                NextFork::Between(alternatives) if alternatives.is_empty() => return Ok(Outcome::Dead),
+                NextFork::Between(alternatives) => return Ok(Outcome::Fork(alternatives)),
+                NextFork::None => {}
             }
             match partial.unevaluated.pop() {
                 Some(waiting) => {
@@ -116,11 +126,10 @@ impl Expander<'_> {
         Ok(progress)
     }
 
-    /// Removes the choice with the fewest alternatives, after choices that become clauses; `None` if there is none, an empty list if
-    /// there are goals to expand first.
-    fn next_fork(&mut self, partial: &mut Partial) -> Expanded<Option<Vec<Alternative>>> {
+    /// Removes the choice with the fewest alternatives, after choices that become clauses.
+    fn next_fork(&mut self, partial: &mut Partial) -> Expanded<NextFork> {
         if let Some(alternatives) = self.switch(partial)? {
-            return Ok(Some(alternatives));
+            return Ok(NextFork::Between(alternatives));
         }
         if let Shape::Object(_) = partial.shape {
             let choices = core::mem::take(&mut partial.choices);
@@ -143,21 +152,23 @@ impl Expander<'_> {
                 }
             }
             if progress {
-                return Ok(Some(vec![]));
+                return Ok(NextFork::GoalsFirst);
             }
         }
         if self.join_languages(partial)? {
-            return Ok(Some(vec![]));
+            return Ok(NextFork::GoalsFirst);
         }
         let size = |choice: &Choice| match choice {
             Choice::Of(alternatives) => alternatives.all.len(),
             Choice::One(branches, _) => branches.len(),
         };
         let least = (0..partial.choices.len()).min_by_key(|&index| size(&partial.choices[index]));
-        let Some(choice) = least.and_then(|index| partial.choices.remove(index)) else { return Ok(None) };
-        Ok(Some(match choice {
+        let Some(choice) = least.and_then(|index| partial.choices.remove(index)) else {
+            return Ok(NextFork::None);
+        };
+        Ok(NextFork::Between(match choice {
             Choice::Of(alternatives) => {
-                partial.n_name_forks += usize::from(!alternatives.is_failing);
+                partial.n_forks += usize::from(!alternatives.is_failing);
                 alternatives.all.clone()
             }
             Choice::One(branches, frames) => self.one_of(partial.kind, &branches, &frames)?,

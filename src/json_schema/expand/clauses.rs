@@ -18,8 +18,8 @@ const CHOICES_HOPELESS: usize = 16;
 /// Greatest distance, in the order of keys, of nearby names: clauses about them are pending for a short while, so few bits are in use at
 /// a time.
 const NEAR_MAX: usize = 8;
-/// Most forks over names that nothing declares.
-const NAME_FORKS_MAX: usize = 3;
+/// Forks behind which a choice becomes clauses although it is over names that nothing declares.
+const FORKS_MAX: usize = 3;
 /// Most witnesses of one clause.
 const WITNESSES_MAX: usize = 1024;
 /// Pairs of witnesses that are compared in a step, and most of them that are compared to find out whether a clause is implied by another one.
@@ -98,7 +98,7 @@ impl Expander<'_> {
             }
             Witness::Key(..) => true,
         });
-        let may_fork = !choice.is_failing && !names_are_declared && partial.n_name_forks < NAME_FORKS_MAX;
+        let may_fork = !choice.is_failing && !names_are_declared && partial.n_forks < FORKS_MAX;
         let n_witnesses: usize = clauses.iter().map(Vec::len).sum();
         let n_bytes: usize = clauses.iter().flatten().filter_map(name_of).map(|name| name.len()).sum();
         self.budget

@@ -6,6 +6,7 @@
 
 use super::finite::Constant;
 use super::*;
+use crate::json_schema::value::Member as JsonMember;
 
 /// Constants with the same keys, and the same values but under one key.
 struct ConstantsBesideKey {
@@ -41,11 +42,9 @@ impl Expander<'_> {
                 let mut names = HashSet::new();
                 for member in members {
                     let name: Arc<str> = json.key(member).into();
-                    if names.insert(Arc::clone(&name)) {
-                        let value = json.member(value, &name).expect("the object has the key");
-                        facts.push(Fact::Property(Arc::clone(&name), Member::value(document, value)));
-                        facts.push(Fact::Required(name));
-                    }
+                    names.insert(Arc::clone(&name));
+                    facts.push(Fact::Property(Arc::clone(&name), Member::value(document, member.value)));
+                    facts.push(Fact::Required(name));
                 }
                 let keys = Keys::Beside { names: Rc::new(names), languages: Rc::new([]) };
                 facts.push(Fact::Keys(KeyRule { keys, member: Member::NOTHING }));
@@ -83,14 +82,12 @@ impl Expander<'_> {
                 let names: HashSet<Arc<str>> = members.iter().map(|member| json.key(member).into()).collect();
                 for member in members {
                     let name: Arc<str> = json.key(member).into();
-                    if json.member(value, &name) == Some(member.value) {
-                        alternatives.push(fact(Fact::Absent(Arc::clone(&name))));
-                        let other = Member::value(document, member.value).negated();
-                        alternatives.push(vec![
-                            Goal::Fact(Fact::Required(Arc::clone(&name))),
-                            Goal::Fact(Fact::Property(name, other)),
-                        ]);
-                    }
+                    alternatives.push(fact(Fact::Absent(Arc::clone(&name))));
+                    let other = Member::value(document, member.value).negated();
+                    alternatives.push(vec![
+                        Goal::Fact(Fact::Required(Arc::clone(&name))),
+                        Goal::Fact(Fact::Property(name, other)),
+                    ]);
                 }
                 let keys = Keys::Beside { names: Rc::new(names), languages: Rc::new([]) };
                 alternatives.push(fact(Fact::Obligation(Obligation::key(keys, None))));
@@ -177,12 +174,8 @@ type ByOthers<'a> = HashMap<Vec<&'a Constant>, Vec<ValueId>>;
 /// Returns the keys of an object with their values; `None` if a value is too large to compare.
 fn entries(json: &Json, object: ValueId) -> Option<Entries> {
     let Value::Object(members) = json.value(object) else { return None };
-    let mut names: Vec<&str> = members.iter().map(|member| json.key(member)).collect();
-    names.sort_unstable();
-    names.dedup();
-    let entry = |name: &str| {
-        let value = json.member(object, name)?;
-        Some((name.into(), value, Constant::new(json, value)?))
-    };
-    names.into_iter().map(entry).collect()
+    let entry = |member: &JsonMember| Some((json.key(member).into(), member.value, Constant::new(json, member.value)?));
+    let mut entries = members.iter().map(entry).collect::<Option<Entries>>()?;
+    entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    Some(entries)
 }

@@ -82,9 +82,6 @@ impl Expander<'_> {
             }
             alternatives.push(goals);
         }
-        if alternatives.is_empty() {
-            alternatives.push(vec![Goal::Member(Member::NOTHING, Frames::new())]);
-        }
         Ok(Some(alternatives))
     }
 

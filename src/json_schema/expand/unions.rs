@@ -139,10 +139,6 @@ impl Expander<'_> {
             alone.extend(fact_in(kind, &once).map(Goal::Fact));
             alternatives.push(alone);
         }
-        if alternatives.is_empty() {
-            // All values are listed by several branches. Who asks takes an empty list for no choice.
-            alternatives.push(vec![Goal::Member(Member::NOTHING, Frames::new())]);
-        }
         Ok(alternatives)
     }
 
