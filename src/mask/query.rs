@@ -181,7 +181,9 @@ fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<Reached<'a>, G
                 Lookup::Stuck(decision, node) => (Arc::clone(decision), true, node),
                 Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
             },
-            None if n_walked > WALKED_MAX * query.vocab.trie().n_nodes() as u64 => return Err(GaveUp::Ambiguous),
+            None if above.is_some() && n_walked > WALKED_MAX * query.vocab.trie().n_nodes() as u64 => {
+                return Err(GaveUp::Ambiguous);
+            }
             None => {
                 let (decision, is_kept, n_nodes) =
                     query.make_node(above.as_ref().map(|(above, _)| &**above), key, head)?;
