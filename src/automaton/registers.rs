@@ -35,11 +35,8 @@ impl Unit {
         }
     }
 
-    /// Returns the register that stands for both of two in `state`, if there is one.
+    /// Returns the register that stands for both of two in `state`, which differ, if there is one.
     pub fn join(&self, state: LocalState, register: u64, other: u64) -> Option<u64> {
-        if register == other {
-            return Some(register);
-        }
         let info = self.info(state);
         debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
         match info.owner? {

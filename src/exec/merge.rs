@@ -174,6 +174,10 @@ fn join_registers(program: &Program, heads: &mut [Head]) -> usize {
 
 /// Returns the register that stands for that of `head` and for `other`, if there is one.
 fn joined(program: &Program, head: Head, other: u64) -> Option<u64> {
+    if head.register == other {
+        // The end of the text is no state of a unit.
+        return Some(other);
+    }
     let (linked, local) = program.place(head.state)?;
     linked.unit.join(local, head.register, other)
 }
