@@ -6,7 +6,7 @@ use crate::automaton::{Kind, Linked, LocalState, Program, StateId};
 use smallvec::SmallVec;
 
 impl Stacks {
-    /// Adds to `live` the heads that are live in `state` over `node`: itself, if it reads anything, and where it returns to.
+    /// Adds to `live` the heads that are live once a state is entered: `head` itself, if it reads anything, and where it returns to.
     #[inline]
     pub fn land(&mut self, program: &Program, head: Head, live: &mut impl Extend<Head>) {
         self.land_with(program, head, live, true);

@@ -81,8 +81,7 @@ impl Stacks {
     ///
     /// A head stands for those of its state that returning from it leads to, unless their registers ask for something else; they were
     /// left out when it was added; and so on from there. So others of that state over their nodes can go too if their registers allow no
-    /// more. Exits
-    /// lead to older nodes, so this never goes round in a circle.
+    /// more. Exits lead to older nodes, so this never goes round in a circle.
     fn drop_implied(&mut self, program: &Program, heads: &mut [Head]) -> usize {
         let (mut n_kept, mut first) = (0, 0);
         let mut implied: SmallVec<[Head; 8]> = SmallVec::new();

@@ -24,6 +24,7 @@ const WORK_PER_SLOW_STEP: u64 = 8;
 const WORK_PER_HEAD: u64 = 4;
 /// What beginning to walk at a place takes.
 const WORK_PER_WALK: u64 = 4;
+
 impl Walker {
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
     pub(super) fn walk_from(&mut self, context: WalkContext<'_>, remainder: &Remainder, state: StateId, register: u64) {
