@@ -105,8 +105,14 @@ impl MaskEntry {
 
     /// Returns the mask of a row, as the difference from another one, if that is in at most `n_max` tokens.
     pub fn between(base: &Arc<[u32]>, row: &[u32], n_max: usize) -> Option<Self> {
+        // Rows that are worth comparing differ in few pieces. Each piece is compared at once, so that comparing takes little longer than copying.
+        const WORDS: usize = 8;
+        let ((old, old_rest), (new, new_rest)) = (base.as_chunks::<WORDS>(), row.as_chunks::<WORDS>());
+        let pieces = (0..).step_by(WORDS).zip(old.iter().zip(new)).filter(|(_, (old, new))| old != new);
+        let rest = (old.len() * WORDS, (old_rest, new_rest));
+        let pieces = pieces.map(|(first, (old, new))| (first, (&old[..], &new[..]))).chain([rest]);
         let (mut set, mut clear): (Vec<TokenId>, Vec<TokenId>) = (Vec::new(), Vec::new());
-        for (first, old, new) in differing(base, row) {
+        for (first, (old, new)) in pieces {
             for (word, (&old, &new)) in (first..).zip(old.iter().zip(new)).filter(|(_, (old, new))| old != new) {
                 set.extend(bit_row::bits_of_word(word, new & !old));
                 clear.extend(bit_row::bits_of_word(word, old & !new));
@@ -187,14 +193,6 @@ pub(super) fn filled(row: &[u32], change: impl FnOnce(&mut [u32])) -> Arc<[u32]>
     let mut row: Arc<[u32]> = row.into();
     change(Arc::get_mut(&mut row).expect("the row was just made"));
     row
-}
-
-/// Returns the pieces in which two rows differ, with the places of their first words.
-pub(super) fn differing<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = (usize, &'a [u32], &'a [u32])> {
-    // Rows that are worth comparing differ in few pieces, so that comparing takes no longer than copying.
-    const WORDS: usize = 32;
-    let pieces = (0..).step_by(WORDS).zip(a.chunks(WORDS).zip(b.chunks(WORDS)));
-    pieces.filter(|(_, (a, b))| a != b).map(|(first, (a, b))| (first, a, b))
 }
 
 /// Tells whether more than `n` bits are set; looks no further than it must.

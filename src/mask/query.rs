@@ -317,7 +317,7 @@ impl MaskQuery<'_> {
             None => self.mask_of_state(state, &mut walker.found),
         };
         let remainders = distinct(&mut walker.found.remainders);
-        let node = self.store.node(mask, remainders, self.vocab.n_mask_words(), &mut walker.zeros);
+        let node = self.store.node(mask, remainders, self.vocab.n_mask_words(), &mut walker.scratch_row);
         self.store.put_walker(walker);
         let (node, is_kept) = self.keep(key, Arc::new(node));
         Ok((node, is_kept, n_nodes))

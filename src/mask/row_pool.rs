@@ -2,224 +2,155 @@
 //!
 //! Behind a value there may be white space, a comma, a closing brace: some 300 tokens, nearly the same ones behind any value of any schema. Kept
 //! each by itself, such masks take more memory than they are worth, and setting that many bits takes three times as long as copying a row that
-//! is at hand. So a mask that differs from another by few tokens is cached as the row of that one, shared, and the difference. So are rows:
-//! those of texts that may end after so many characters, say. Masks are remembered as they come; those that no other shares make room for
-//! others.
+//! is at hand. So a mask that differs from another by few tokens is cached as the row of that one, shared, and the difference. Masks are remembered as they
+//! come; those that no other shares make room for others.
 
-use super::entry::{MaskEntry, differing, filled};
+use super::entry::MaskEntry;
 use super::switches::ShortCut;
-use crate::util::{Threshold, bit_row};
-use crate::vocab::TokenId;
+use crate::util::Threshold;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Masks remembered.
-const BASES_MAX: usize = 32;
+/// Rows remembered.
+const ROWS_MAX: usize = 64;
 /// Most tokens of a list that is cached as it is: to set them takes no longer than to copy a row.
 const TOKENS_FREE: Threshold = Threshold::new(96);
-/// Most tokens in which a mask may differ from its base, and the share of its list that these may be.
+/// Most tokens in which a mask may differ from a row, and the share of its list that these may be.
 const DIFFERENCE_MAX: usize = 96;
 const DIFFERENCE_SHARE: usize = 4;
-/// Words of a row in which tokens are counted, to tell at once that most others are not near it.
-const SAMPLED_WORDS: usize = 256;
-/// Tokens in which it may differ from a base without looking for a nearer one.
-const DIFFERENCE_FREE: Threshold = Threshold::new(24);
+/// Tokens in which it may differ from a row without looking for a nearer one.
+const DIFFERENCE_FREE: Threshold = Threshold::new(48);
+/// Parts of a row in which tokens are counted, to tell at once that most others are not near it, and words of each.
+const SAMPLES: usize = 8;
+const SAMPLE_WORDS: usize = 32;
 
-/// The masks that others may be based on.
+/// The rows that masks may be based on.
 #[derive(Debug, Default)]
-pub(super) struct RowPool {
-    known: Mutex<Pooled>,
-}
+pub(super) struct RowPool(Mutex<Rows>);
 
 #[derive(Debug, Default)]
-struct Pooled {
-    bases: Slots<PooledMask>,
-    /// Rows that are masks, with what [`sample`] counts of them.
-    rows: Slots<(Arc<[u32]>, usize)>,
-}
-
-/// Items, each of which makes room for another once no mask shares it.
-#[derive(Debug)]
-struct Slots<T> {
-    items: Vec<T>,
+struct Rows {
+    rows: Vec<PooledRow>,
     /// Where the next one goes, when there is no more room.
     next: usize,
 }
 
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Slots { items: Vec::new(), next: 0 }
-    }
-}
-
-impl<T> Slots<T> {
-    fn add(&mut self, item: T, is_shared: impl Fn(&T) -> bool) {
-        if self.items.len() < BASES_MAX {
-            return self.items.push(item);
-        }
-        let is_free = |place: &usize| !is_shared(&self.items[place % BASES_MAX]);
-        if let Some(place) = (self.next..self.next + BASES_MAX).find(is_free) {
-            self.items[place % BASES_MAX] = item;
-            self.next = (place + 1) % BASES_MAX;
-        }
-    }
-}
-
-/// A mask: a list of tokens, each once, perhaps beside those of a row.
 #[derive(Debug)]
-struct PooledMask {
-    beside: Option<Arc<[u32]>>,
-    tokens: Box<[TokenId]>,
-    /// All of it, once another mask shares it.
-    row: Option<Arc<[u32]>>,
+struct PooledRow {
+    row: Arc<[u32]>,
+    sample: Sample,
+    /// How often it is held without being shared: here, and by the mask that it is the row of.
+    n_own: usize,
 }
-
-/// The tokens of a base that a mask lacks.
-type Lacking = SmallVec<[TokenId; DIFFERENCE_MAX]>;
 
 impl RowPool {
-    /// Returns a mask in the form in which it takes least time to write. `zeros` is memory to find that out in: a row without bits, now and
-    /// afterwards.
-    pub fn delta_encoded(&self, mask: MaskEntry, n_words: usize, zeros: &mut Vec<u32>) -> MaskEntry {
-        if !ShortCut::RowPool.is_on() {
-            return mask;
-        }
-        let (beside, tokens) = match &mask {
-            MaskEntry::Sparse(tokens) => (None, &**tokens),
-            MaskEntry::Patched { base, set, clear } if clear.is_empty() => (Some(base), &**set),
+    /// Returns a mask in the form in which it takes least time to write. `scratch` is memory for a row of `n_words`.
+    pub fn delta_encoded(&self, mask: MaskEntry, n_words: usize, scratch: &mut Vec<u32>) -> MaskEntry {
+        let (n_listed, own) = match &mask {
             // Others are shared already.
-            MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => return self.delta_encoded_row(row),
-            _ => return mask,
+            MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => (usize::MAX, Some(row)),
+            _ => (n_listed(&mask), None),
         };
-        if tokens.len() <= TOKENS_FREE.get() {
+        if n_listed <= TOKENS_FREE.get() || !ShortCut::RowPool.is_on() {
             return mask;
         }
-        zeros.resize(n_words, 0);
-        let mut n_tokens = 0;
-        for &token in tokens {
-            n_tokens += usize::from(!bit_row::has(zeros, token));
-            bit_row::set(zeros, token);
-        }
-        let mut known = self.lock();
-        let Some((place, lacking)) = known.nearest(beside, n_tokens, zeros) else {
-            let take = |token: &TokenId| {
-                let is_first = bit_row::has(zeros, *token);
-                bit_row::clear(zeros, *token);
-                is_first
-            };
-            let tokens = tokens.iter().copied().filter(take).collect();
-            known.bases.add(PooledMask { beside: beside.cloned(), tokens, row: None }, PooledMask::is_shared);
-            return mask;
-        };
-        let row = known.bases.items[place].row(n_words);
-        drop(known);
-        tokens.iter().for_each(|&token| zeros[bit_row::place(token).0] = 0);
-        let set = tokens.iter().copied().filter(|&token| !bit_row::has(&row, token)).collect();
-        MaskEntry::patched(&row, set, lacking.to_vec())
-    }
-
-    /// As [`Self::delta_encoded`], for a row.
-    fn delta_encoded_row(&self, row: &Arc<[u32]>) -> MaskEntry {
-        let n_sampled = sample(row);
-        let mut known = self.lock();
-        let mut max = DIFFERENCE_MAX;
-        let mut nearest = None;
-        for (base, _) in known.rows.items.iter().filter(|(_, n)| n_sampled.abs_diff(*n) <= DIFFERENCE_MAX) {
-            if let Some(difference) = difference(base, row, max) {
-                (max, nearest) = (difference, Some(Arc::clone(base)));
-                if max <= DIFFERENCE_FREE.get() {
-                    break;
-                }
+        let row = match own {
+            Some(row) => &**row,
+            None => {
+                scratch.resize(n_words, 0);
+                mask.write(scratch);
+                &**scratch
             }
-        }
-        if let Some(mask) = nearest.and_then(|base| MaskEntry::between(&base, row, max)) {
+        };
+        let sample = Sample::of(row);
+        let max = DIFFERENCE_MAX.min(n_listed / DIFFERENCE_SHARE);
+        let mut known = self.lock();
+        if let Some(mask) = known.nearest(row, sample, max) {
             return mask;
         }
-        // One is here, and one is that of the mask.
-        known.rows.add((Arc::clone(row), n_sampled), |(row, _)| Arc::strong_count(row) > 2);
-        MaskEntry::Dense(Arc::clone(row))
+        let n_own = if own.is_some() { 2 } else { 1 };
+        known.add(PooledRow { row: own.cloned().unwrap_or_else(|| row.into()), sample, n_own });
+        mask
     }
 
-    /// Forgets all masks.
+    /// Forgets all rows.
     pub fn clear(&self) {
-        *self.lock() = Pooled::default();
+        *self.lock() = Rows::default();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Pooled> {
+    fn lock(&self) -> MutexGuard<'_, Rows> {
         // Nothing panics half-way.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl PooledMask {
-    /// Returns the mask as a row.
-    fn row(&mut self, n_words: usize) -> Arc<[u32]> {
-        let PooledMask { beside, tokens, row } = self;
-        let row = row.get_or_insert_with(|| match beside {
-            Some(beside) => filled(beside, |row| bit_row::set_all(row, tokens)),
-            None => bit_row::of(tokens, n_words),
-        });
-        Arc::clone(row)
-    }
-
-    fn is_shared(&self) -> bool {
-        self.row.as_ref().is_some_and(|row| Arc::strong_count(row) > 1)
-    }
-}
-
-impl Pooled {
-    /// Returns which base a mask differs least from, if there is one near enough, and what the mask lacks of it. The mask has `n_tokens` tokens,
-    /// whose bits are set in `row`, beside those of another row.
-    fn nearest(&self, beside: Option<&Arc<[u32]>>, n_tokens: usize, row: &[u32]) -> Option<(usize, Lacking)> {
-        let is_same = |base: &PooledMask| match (&base.beside, beside) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        };
-        let mut max = DIFFERENCE_MAX.min(n_tokens / DIFFERENCE_SHARE);
+impl Rows {
+    /// Returns a row as what it differs in from one that is known, if that are at most `max` tokens: from the nearest one, unless one is near enough.
+    fn nearest(&self, row: &[u32], sample: Sample, mut max: usize) -> Option<MaskEntry> {
+        let bases = self.rows.iter().map(|base| (base.sample.difference_min(sample), &base.row));
+        let mut bases: SmallVec<[_; ROWS_MAX]> = bases.filter(|&(n_min, _)| n_min <= max).collect();
+        bases.sort_unstable_by_key(|&(n_min, _)| n_min);
         let mut nearest = None;
-        for (place, base) in self.bases.items.iter().enumerate().filter(|(_, base)| is_same(base)) {
-            if base.tokens.len().abs_diff(n_tokens) > max {
-                continue;
-            }
-            let lacking = base.tokens.iter().copied().filter(|&token| !bit_row::has(row, token));
-            let lacking: Lacking = lacking.take(max + 1).collect();
-            // What is not lacking of the base is in the mask.
-            let n_more = (n_tokens + lacking.len()).saturating_sub(base.tokens.len());
-            if lacking.len() + n_more > max {
-                continue;
-            }
-            max = lacking.len() + n_more;
-            nearest = Some((place, lacking));
-            if max <= DIFFERENCE_FREE.get() {
+        for (n_min, base) in bases {
+            if n_min > max || nearest.is_some() && max <= DIFFERENCE_FREE.get() {
                 break;
+            }
+            if let Some(mask) = MaskEntry::between(base, row, max) {
+                max = n_listed(&mask);
+                nearest = Some(mask);
             }
         }
         nearest
     }
-}
 
-/// Returns how many of the first tokens a row has. Rows that differ in that by more than [`DIFFERENCE_MAX`] are not near each other, and to count all
-/// tokens would take longer than to make most rows.
-fn sample(row: &[u32]) -> usize {
-    row[..row.len().min(SAMPLED_WORDS)].iter().map(|word| word.count_ones() as usize).sum()
-}
-
-/// Returns in how many bits two rows differ, if those are at most `max`.
-fn difference(a: &[u32], b: &[u32], max: usize) -> Option<usize> {
-    let mut n = 0;
-    for (_, a, b) in differing(a, b) {
-        n += a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as usize).sum::<usize>();
-        if n > max {
-            return None;
+    /// Remembers a row, instead of one that no mask shares if there is no more room.
+    fn add(&mut self, row: PooledRow) {
+        if self.rows.len() < ROWS_MAX {
+            return self.rows.push(row);
+        }
+        let is_free = |place: &usize| {
+            let PooledRow { row, n_own, .. } = &self.rows[place % ROWS_MAX];
+            Arc::strong_count(row) <= *n_own
+        };
+        if let Some(place) = (self.next..self.next + ROWS_MAX).find(is_free) {
+            self.rows[place % ROWS_MAX] = row;
+            self.next = (place + 1) % ROWS_MAX;
         }
     }
-    Some(n)
+}
+
+/// How many of the first tokens a row has, by part: to count all would take longer than to make most rows.
+#[derive(Clone, Copy, Debug)]
+struct Sample([u16; SAMPLES]);
+
+impl Sample {
+    fn of(row: &[u32]) -> Sample {
+        let mut counts = [0; SAMPLES];
+        for (count, words) in counts.iter_mut().zip(row.chunks(SAMPLE_WORDS)) {
+            *count = words.iter().map(|word| word.count_ones() as u16).sum();
+        }
+        Sample(counts)
+    }
+
+    /// Returns in how many tokens two rows differ, at least.
+    fn difference_min(self, other: Sample) -> usize {
+        self.0.iter().zip(other.0).map(|(a, b)| usize::from(a.abs_diff(b))).sum()
+    }
+}
+
+/// Returns how many tokens a mask lists, beside those of a row.
+fn n_listed(mask: &MaskEntry) -> usize {
+    match mask {
+        MaskEntry::Sparse(tokens) => tokens.len(),
+        MaskEntry::Patched { set, clear, .. } => set.len() + clear.len(),
+        MaskEntry::Dense(_) => 0,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vocab::TokenId;
 
     fn written(mask: &MaskEntry, n_words: usize) -> Vec<u32> {
         let mut row = vec![0; n_words];
@@ -294,8 +225,8 @@ mod tests {
         let mask = |number: u32| MaskEntry::new((0..400).map(|i| i * 200 + number).collect(), n_words);
         delta_encoded(&bases, mask(0), n_words);
         let _shared = delta_encoded(&bases, mask(0), n_words);
-        (1..2 * BASES_MAX as u32).for_each(|number| drop(delta_encoded(&bases, mask(number), n_words)));
-        assert_eq!(bases.lock().bases.items.len(), BASES_MAX);
+        (1..2 * ROWS_MAX as u32).for_each(|number| drop(delta_encoded(&bases, mask(number), n_words)));
+        assert_eq!(bases.lock().rows.len(), ROWS_MAX);
         assert!(matches!(delta_encoded(&bases, mask(0), n_words), MaskEntry::Dense(_)), "it is shared and stays");
         assert!(matches!(delta_encoded(&bases, mask(1), n_words), MaskEntry::Sparse(_)), "it was forgotten");
     }

@@ -219,15 +219,15 @@ impl MaskStore {
     }
 
     /// Returns a new node, with its mask in the form that suits it beside those that are cached.
-    /// `zeros` is a row without bits.
+    /// `scratch` is memory for a row.
     pub fn node(
         &self,
         mask: MaskEntry,
         remainders: Box<[Remainder]>,
         n_words: usize,
-        zeros: &mut Vec<u32>,
+        scratch: &mut Vec<u32>,
     ) -> DecisionNode {
-        DecisionNode::new(self.rows.delta_encoded(mask, n_words, zeros), remainders)
+        DecisionNode::new(self.rows.delta_encoded(mask, n_words, scratch), remainders)
     }
 
     /// Returns a walker, and takes it back with [`Self::put_walker`].
@@ -244,7 +244,9 @@ impl MaskStore {
             stats.walks += found.n_walks;
             stats.nodes_walked += found.n_nodes;
         }
-        self.walkers.put(walker);
+        if walker.is_small() {
+            self.walkers.put(walker);
+        }
     }
 
     /// Notes that the texts behind a state of a unit can be read in many ways.

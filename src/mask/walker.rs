@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(super) const NODES_PER_WORK: u64 = 4;
 /// Memory for subwalks, in bytes.
 const SUBWALK_BYTES_MAX: usize = 2 << 20;
+/// Most memory of a walker that is kept for the next walk, beside its maps, in bytes: hardly a walk takes so much.
+const IDLE_BYTES_MAX: usize = 8 << 20;
 
 /// What a walk found, and the memory it worked in.
 #[derive(Debug)]
@@ -30,8 +32,8 @@ pub(crate) struct Walker {
     pub(super) loops: Loops,
     pub(super) products: ProductWalk,
     pub(super) found: Found,
-    /// A row without bits, to compare masks in.
-    pub(super) zeros: Vec<u32>,
+    /// Memory for a row, to compare masks in.
+    pub(super) scratch_row: Vec<u32>,
 }
 
 impl Default for Walker {
@@ -47,7 +49,7 @@ impl Default for Walker {
             loops: Loops::default(),
             products: ProductWalk::default(),
             found: Found::default(),
-            zeros: Vec::new(),
+            scratch_row: Vec::new(),
         }
     }
 }
@@ -66,6 +68,14 @@ impl Walker {
     #[inline]
     pub fn is_spent(&self) -> bool {
         self.stacks.work.is_spent()
+    }
+
+    /// Tells whether the memory is small enough to be kept for the next walk.
+    pub fn is_small(&self) -> bool {
+        let Walker { stacks, levels, heads, products, found, .. } = self;
+        let n_tokens = found.tokens.capacity() + products.refused.capacity() + products.excluded.capacity();
+        let lists = levels.capacity() * size_of::<Level>() + heads.capacity() * size_of::<Head>();
+        stacks.memory_bytes() + lists + n_tokens * size_of::<TokenId>() <= IDLE_BYTES_MAX
     }
 
     /// Returns the work done since the last [`Self::clear`].
