@@ -10,7 +10,7 @@ use super::length::{Counted, Written};
 use super::spelling::spell_in_all_ways;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::escape::{short_escape, spelled_byte};
+use crate::json_schema::escape::{is_escaped, short_escape, spelled_byte};
 use crate::json_schema::language::{StringKey, alike, too_large, watched};
 use crate::json_schema::number::{NumberSet, RegisterTexts};
 use crate::json_schema::shape::{NumberShape, StringShape};
@@ -387,7 +387,13 @@ pub(super) type SpelledKey = SmallVec<[u8; 24]>;
 /// Returns the spelling of a key, with its closing quote and without the opening one.
 pub(super) fn spelled_key(name: &str) -> SpelledKey {
     let mut spelled = SpelledKey::with_capacity(name.len() + 1);
-    name.bytes().for_each(|byte| spelled.extend(spelled_byte(byte)));
+    let mut rest = name.as_bytes();
+    while let Some(n_plain) = rest.iter().position(|&byte| is_escaped(byte)) {
+        spelled.extend_from_slice(&rest[..n_plain]);
+        spelled.extend_from_slice(&spelled_byte(rest[n_plain]));
+        rest = &rest[n_plain + 1..];
+    }
+    spelled.extend_from_slice(rest);
     spelled.push(b'"');
     spelled
 }
