@@ -230,4 +230,23 @@ mod tests {
         assert!(matches!(delta_encoded(&bases, mask(0), n_words), MaskEntry::Dense(_)), "it is shared and stays");
         assert!(matches!(delta_encoded(&bases, mask(1), n_words), MaskEntry::Sparse(_)), "it was forgotten");
     }
+
+    #[test]
+    fn the_row_of_a_mask_makes_room_unless_another_mask_shares_it() {
+        let bases = RowPool::default();
+        let n_words = 4096;
+        let mask = |number: u32| {
+            let ids = (0..3000).map(|i| i * (2 * number + 1) % (32 * n_words as u32));
+            delta_encoded(&bases, MaskEntry::new(ids.collect(), n_words), n_words)
+        };
+        let row = |mask: &MaskEntry| match mask {
+            MaskEntry::Dense(row) => Arc::clone(row),
+            _ => panic!("it is a row"),
+        };
+        let (first, _sharing) = (mask(0), mask(0));
+        let others: Vec<MaskEntry> = (1..2 * ROWS_MAX as u32).map(mask).collect();
+        assert_eq!(bases.lock().rows.len(), ROWS_MAX);
+        assert!(Arc::ptr_eq(&row(&first), &row(&mask(0))), "it is shared and stays");
+        assert!(!Arc::ptr_eq(&row(&others[0]), &row(&mask(1))), "it was forgotten");
+    }
 }
