@@ -4,7 +4,7 @@ use super::GrammarCompiler;
 use super::cache::SourceKey;
 use super::error::CompileError;
 use super::options::CompileOptions;
-use super::schema::STEPS_PER_BYTE;
+use super::validate::read_source;
 use crate::compiled::CompiledGrammar;
 use crate::frontend::{Dialect, lark};
 use crate::pass::CompileBudget;
@@ -38,8 +38,7 @@ impl GrammarCompiler {
             || {
                 let limits = &self.shared.limits;
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
-                let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let parsed = lark::parse_within::<CompileError>(text, &[], limits, spend)?;
+                let parsed = read_source(&budget, |spend| lark::parse_within(text, &[], limits, spend))?;
                 self.build(parsed.grammar.into(), parsed.warnings, &budget, options)
             },
         )

@@ -32,7 +32,7 @@ use cache::{CompileCache, SourceKey};
 use core::fmt;
 use parts::{CompiledPart, CompiledParts, Miss, PartCache};
 use references::{CompiledSchemas, GrammarReferences, Schemas};
-use schema::{STEPS_PER_BYTE, STEPS_PER_BYTE_WITHIN, lower_schema};
+use schema::{STEPS_PER_BYTE_WITHIN, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The sizes of a compiler's caches, in bytes, and its threads. Smaller caches and fewer threads cost time and change nothing else.
@@ -214,8 +214,8 @@ impl GrammarCompiler {
             || {
                 let limits = &self.shared.limits;
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
-                let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let parsed = ebnf::parse_within::<CompileError>(text, root, &[], limits, spend)?;
+                let parsed =
+                    validate::read_source(&budget, |spend| ebnf::parse_within(text, root, &[], limits, spend))?;
                 self.build(parsed.grammar.into(), parsed.warnings, &budget, options)
             },
         )

@@ -6,7 +6,7 @@ use super::references::Schemas;
 use super::schema::{STEPS_PER_BYTE, lower_schema};
 use crate::compiled::{operand_warnings, schema_warnings};
 use crate::frontend::regex::RegexOptions;
-use crate::frontend::{ebnf, lark, regex};
+use crate::frontend::{ReadError, Spend, ebnf, lark, regex};
 use crate::grammar::{ControlRef, ExcludedTokens, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning, merged};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaReport, SchemaStore};
 use crate::limits::Limits;
@@ -61,8 +61,7 @@ impl Grammar {
         options: &CompileOptions,
     ) -> Result<Validated, CompileError> {
         let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
-        let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-        let parsed = ebnf::parse_within::<CompileError>(text, root, grammars, limits, spend)?;
+        let parsed = read_source(&budget, |spend| ebnf::parse_within(text, root, grammars, limits, spend))?;
         validate(parsed.grammar, parsed.warnings, limits, &budget)
     }
 
@@ -94,8 +93,7 @@ impl Grammar {
         options: &CompileOptions,
     ) -> Result<Validated, CompileError> {
         let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
-        let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-        let parsed = lark::parse_within::<CompileError>(text, grammars, limits, spend)?;
+        let parsed = read_source(&budget, |spend| lark::parse_within(text, grammars, limits, spend))?;
         validate(parsed.grammar, parsed.warnings, limits, &budget)
     }
 
@@ -172,6 +170,24 @@ impl StructuralTag {
     }
 }
 
+/// Returns what a front end reads, which takes steps of the budget.
+pub(super) fn read_source<T>(
+    budget: &CompileBudget,
+    read: impl FnOnce(Spend<'_>) -> Result<T, ReadError>,
+) -> Result<T, CompileError> {
+    let mut exhausted = None;
+    let spend = &mut |n_bytes| {
+        budget.spend(STEPS_PER_BYTE * n_bytes).map_err(|error| {
+            exhausted = Some(error);
+            ReadError::Interrupted
+        })
+    };
+    read(spend).map_err(|error| match error {
+        ReadError::Syntax(error) => error.into(),
+        ReadError::Interrupted => exhausted.expect("only the budget ends the reading").into(),
+    })
+}
+
 /// Returns the grammar of a regular expression.
 pub(super) fn read_regex(
     pattern: &str,
@@ -180,8 +196,7 @@ pub(super) fn read_regex(
     budget: &CompileBudget,
 ) -> Result<Grammar, CompileError> {
     budget.check()?;
-    let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-    let regular = Arc::new(regex::parse_within(pattern, options, limits, spend)?);
+    let regular = Arc::new(read_source(budget, |spend| regex::parse_within(pattern, options, limits, spend))?);
     let (pattern, flags) = options.in_ebnf(pattern);
     let mut builder = GrammarBuilder::new();
     let root = builder.rule("root");

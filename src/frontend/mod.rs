@@ -14,6 +14,7 @@ pub mod regex;
 mod specials;
 
 pub use dialect::Dialect;
+pub(crate) use progress::{ReadError, Spend};
 
 use crate::util::Span;
 use core::fmt;

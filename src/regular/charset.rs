@@ -30,10 +30,14 @@ impl CharSet {
 
     /// Returns the union of inclusive ranges in any order.
     pub fn from_ranges(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
-        let mut sorted: Vec<_> = ranges.into_iter().filter(|(low, high)| low <= high).collect();
-        sorted.sort_unstable();
-        let mut merged: Vec<(char, char)> = Vec::with_capacity(sorted.len());
-        for (low, high) in sorted {
+        Self::of_listed(ranges.into_iter().collect())
+    }
+
+    fn of_listed(mut ranges: Vec<(char, char)>) -> Self {
+        ranges.retain(|(low, high)| low <= high);
+        ranges.sort_unstable();
+        let mut merged: Vec<(char, char)> = Vec::with_capacity(ranges.len());
+        for (low, high) in ranges {
             match merged.last_mut() {
                 Some((_, last)) if successor(*last).is_none_or(|next| low <= next) => *last = (*last).max(high),
                 _ => merged.push((low, high)),

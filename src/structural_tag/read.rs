@@ -11,7 +11,7 @@ use super::options::{NESTING_MAX, TagOptions};
 use super::parameters::{Parameters, Style};
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::frontend::regex::RegexOptions;
-use crate::frontend::{SyntaxError, ebnf, regex};
+use crate::frontend::{ReadError, ebnf, regex};
 use crate::grammar::{ControlRef, Regex, SchemaOperand, Warning, WarningKind};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
@@ -56,27 +56,6 @@ const EXCLUDED_PAIRS_PER_EXPR: usize = 4;
 
 /// Most warnings.
 const WARNINGS_MAX: usize = 1 << 10;
-
-/// Why a grammar or regular expression was not read to its end.
-enum Stop {
-    Syntax(SyntaxError),
-    Interrupted(TagError),
-}
-
-impl From<SyntaxError> for Stop {
-    fn from(error: SyntaxError) -> Self {
-        Stop::Syntax(error)
-    }
-}
-
-impl Stop {
-    fn at(self, json: &Json, field: ValueId, what: &'static str) -> TagError {
-        match self {
-            Stop::Syntax(error) => TagError::syntax(json, field, what, error),
-            Stop::Interrupted(error) => error,
-        }
-    }
-}
 
 struct Reader<'a> {
     json: &'a Json,
@@ -282,7 +261,7 @@ impl Reader<'_> {
         let field = self.field(at, "grammar", "grammar")?;
         let text = self.text(field, "the field `grammar`")?;
         let parsed = ebnf::parse_within(&text, "root", &[], self.limits, &mut |n_bytes| self.spend_within(n_bytes));
-        let parsed = parsed.map_err(|stop| stop.at(self.json, field, "grammar"))?;
+        let parsed = parsed.map_err(|error| self.read_error(error, field, "grammar"))?;
         let (pointer, span) = (self.json.pointer(field), self.json.span(field));
         let n_left = WARNINGS_MAX.saturating_sub(self.warnings.len());
         let warnings = parsed.warnings.into_iter().take(n_left).map(|warning| warning.in_document(&pointer, span));
@@ -295,14 +274,22 @@ impl Reader<'_> {
         let pattern = self.text(field, "the field `pattern`")?;
         let options = RegexOptions::EBNF;
         let regular = regex::parse_within(&pattern, &options, self.limits, &mut |n_steps| self.spend_within(n_steps));
-        let regular = regular.map_err(|stop| stop.at(self.json, field, "regular expression"))?;
+        let regular = regular.map_err(|error| self.read_error(error, field, "regular expression"))?;
         let (pattern, flags) = options.in_ebnf(&pattern);
         let regex = Regex { pattern: pattern.into(), flags: flags.into(), regular: Arc::new(regular) };
         Ok(Format::Regex(regex.with_markers()))
     }
 
-    fn spend_within(&self, n_steps: usize) -> Result<(), Stop> {
-        self.steps.spend(n_steps).map_err(Stop::Interrupted)
+    fn spend_within(&self, n_steps: usize) -> Result<(), ReadError> {
+        self.steps.spend(n_steps).map_err(|_| ReadError::Interrupted)
+    }
+
+    /// Returns the error of a text in a field that was not read to its end.
+    fn read_error(&self, error: ReadError, field: ValueId, what: &'static str) -> TagError {
+        match error {
+            ReadError::Syntax(error) => TagError::syntax(self.json, field, what, error),
+            ReadError::Interrupted => TagError::interrupted(),
+        }
     }
 
     /// Refuses so many triggers and tags that comparing each with each would take long.

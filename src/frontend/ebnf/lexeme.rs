@@ -3,7 +3,7 @@
 //! The scan has found the ends of tokens; everything else about them is checked here, where errors can point at single characters.
 
 use super::scan::shorten;
-use crate::frontend::{SyntaxError, extent};
+use crate::frontend::{ReadError, Spend, SyntaxError, extent};
 use crate::limits::Limits;
 use crate::regular::CharSet;
 use crate::util::Span;
@@ -40,12 +40,12 @@ pub(super) fn text(source: &str, inside: Range<usize>, long_escapes: &mut Vec<Sp
 }
 
 /// Reads a class, brackets included. Adds to `long_escapes` where `\x` has more than two digits.
-pub(super) fn class<E: From<SyntaxError>>(
+pub(super) fn class(
     source: &str,
     token: Range<usize>,
     long_escapes: &mut Vec<Span>,
-    spend: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<CharSet, E> {
+    spend: Spend<'_>,
+) -> Result<CharSet, ReadError> {
     let end = token.end - 1;
     let is_negated = source[token.start + 1..end].starts_with('^');
     let mut at = token.start + 1 + usize::from(is_negated);
@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     fn set(source: &str) -> CharSet {
-        class::<SyntaxError>(source, 0..source.len(), &mut Vec::new(), &mut |_| Ok(())).unwrap()
+        class(source, 0..source.len(), &mut Vec::new(), &mut |_| Ok(())).unwrap()
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::{hint, lexeme, operand, operand_end};
 use crate::frontend::progress::BYTES_PER_CHECK;
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::specials::{self, Special};
-use crate::frontend::{SyntaxError, regex};
+use crate::frontend::{ReadError, Spend, SyntaxError, regex};
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Regular};
@@ -100,18 +100,6 @@ struct Level {
     current: Option<Part>,
 }
 
-/// Why parsing a regular expression stopped: its own error, or that of `spend`.
-enum Stop<E> {
-    Syntax(SyntaxError),
-    Interrupted(E),
-}
-
-impl<E> From<SyntaxError> for Stop<E> {
-    fn from(error: SyntaxError) -> Self {
-        Stop::Syntax(error)
-    }
-}
-
 #[derive(Clone, Copy)]
 enum Join {
     And,
@@ -144,11 +132,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// Lowers the body of a rule. Reports the bytes read to `spend`, whose error ends it.
-    pub(super) fn body<E: From<SyntaxError>>(
-        &mut self,
-        range: Range<usize>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<ExprId, E> {
+    pub(super) fn body(&mut self, range: Range<usize>, spend: Spend<'_>) -> Result<ExprId, ReadError> {
         let mut tokens = Tokens::new(self.source, range.clone());
         let mut levels = vec![Level::new(range.start)];
         let mut seen = range.start;
@@ -258,14 +242,14 @@ impl<'s> Lowering<'s> {
         Ok(self.push(Expr::And(body, short.expr), span)?.expr)
     }
 
-    fn token<E: From<SyntaxError>>(
+    fn token(
         &mut self,
         level: &mut Level,
         token: Token,
         tokens: &mut Tokens<'s>,
         body: &Range<usize>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<(), E> {
+        spend: Spend<'_>,
+    ) -> Result<(), ReadError> {
         let unexpected = || hint::explain_stop(self.source, body.clone(), token.range.start);
         let mut range = token.range.clone();
         let span = Span::from(range.clone());
@@ -442,11 +426,7 @@ impl<'s> Lowering<'s> {
         })
     }
 
-    fn regex<E: From<SyntaxError>>(
-        &mut self,
-        range: Range<usize>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Regex, E> {
+    fn regex(&mut self, range: Range<usize>, spend: Spend<'_>) -> Result<Regex, ReadError> {
         let written = &self.source[range.clone()];
         if let Some(regex) = self.regexes.get(written) {
             return Ok(regex.clone());
@@ -481,11 +461,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// Lowers the string behind `%regex`.
-    fn pattern_in_quotes<E: From<SyntaxError>>(
-        &mut self,
-        range: Range<usize>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Regex, E> {
+    fn pattern_in_quotes(&mut self, range: Range<usize>, spend: Spend<'_>) -> Result<Regex, ReadError> {
         let pattern = lexeme::text(self.source, range.start + 1..range.end - 1, &mut self.long_escapes)?;
         let span = Span::from(range);
         let regular = self.parse_pattern(&pattern, &RegexOptions::EBNF, |_| span, span, spend)?;
@@ -494,19 +470,17 @@ impl<'s> Lowering<'s> {
     }
 
     /// Parses a pattern. `place` maps a span of it to one of the source; `span` is that of the whole expression.
-    pub(super) fn parse_pattern<E: From<SyntaxError>>(
+    pub(super) fn parse_pattern(
         &mut self,
         pattern: &str,
         options: &RegexOptions,
         place: impl Fn(Span) -> Span,
         span: Span,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Arc<Regular>, E> {
-        let regular = regex::parse_within(pattern, options, self.limits, &mut |n| spend(n).map_err(Stop::Interrupted));
-        let regular: Regular = regular.map_err(|stop| match stop {
-            Stop::Interrupted(error) => error,
-            Stop::Syntax(error) => error.moved(self.source, place(error.span())).into(),
-        })?;
+        spend: Spend<'_>,
+    ) -> Result<Arc<Regular>, ReadError> {
+        let regular = regex::parse_within(pattern, options, self.limits, spend);
+        let regular: Regular =
+            regular.map_err(|error| error.map_syntax(|error| error.moved(self.source, place(error.span()))))?;
         self.n_regex_nodes += regular.nodes().len();
         self.check_n_exprs(0, span)?;
         Ok(Arc::new(regular))

@@ -7,8 +7,8 @@ use super::dispatch::Dispatch;
 use super::lower::Lowering;
 use super::scan::{Token, TokenKind, Tokens};
 use super::{hint, lexeme};
-use crate::frontend::SyntaxError;
 use crate::frontend::regex::RegexOptions;
+use crate::frontend::{ReadError, Spend, SyntaxError};
 use crate::grammar::{ControlRef, Expr, ExprId, Regex};
 use crate::util::Span;
 use core::ops::Range;
@@ -42,13 +42,13 @@ impl Argument {
 
 impl<'s> Lowering<'s> {
     /// Lowers the macro that begins at `name`, if one does; returns also where it ends.
-    pub(super) fn macro_call<E: From<SyntaxError>>(
+    pub(super) fn macro_call(
         &mut self,
         name: &Token,
         tokens: &mut Tokens<'s>,
         body: &Range<usize>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Option<(Expr, usize)>, E> {
+        spend: Spend<'_>,
+    ) -> Result<Option<(Expr, usize)>, ReadError> {
         let written = &self.source[name.range.clone()];
         if !self.source[name.range.end..].starts_with('(') {
             return Ok(None);
@@ -213,17 +213,12 @@ impl<'s> Lowering<'s> {
     }
 
     /// Lowers `Regex("pattern", json_string=false, flags="")`.
-    fn regex_macro<E: From<SyntaxError>>(
-        &mut self,
-        arguments: &[Argument],
-        span: Span,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Expr, E> {
+    fn regex_macro(&mut self, arguments: &[Argument], span: Span, spend: Spend<'_>) -> Result<Expr, ReadError> {
         let mut options = RegexOptions::EBNF;
         let mut pattern = None;
         for argument in arguments {
             let place = Span::from(argument.range.clone());
-            let refuse = |message: String| E::from(SyntaxError::new(self.source, place, message));
+            let refuse = |message: String| ReadError::from(SyntaxError::new(self.source, place, message));
             match argument.name.clone().map(|name| &self.source[name]) {
                 None if pattern.is_none() => pattern = Some((self.text_of(argument, "the pattern of `Regex`")?, place)),
                 None => return Err(refuse("`Regex` has one pattern".to_owned())),

@@ -71,7 +71,7 @@ mod options;
 mod scan;
 mod token_macros;
 
-use super::{SyntaxError, check};
+use super::{ReadError, Spend, SyntaxError, check};
 use crate::frontend::progress::BYTES_PER_CHECK;
 use crate::grammar::analysis;
 use crate::grammar::{Expr, Grammar, RuleId, Warning, WarningKind};
@@ -134,17 +134,17 @@ pub fn parse_with(
     grammars: &[(&str, &Grammar)],
     limits: &Limits,
 ) -> Result<Parsed, SyntaxError> {
-    parse_within(source, root, grammars, limits, &mut |_| Ok(()))
+    parse_within(source, root, grammars, limits, &mut |_| Ok(())).map_err(ReadError::uninterrupted)
 }
 
 /// As [`parse`], but reports the bytes read to `spend` now and then, whose error ends it.
-pub(crate) fn parse_within<E: From<SyntaxError>>(
+pub(crate) fn parse_within(
     source: &str,
     root: &str,
     grammars: &[(&str, &Grammar)],
     limits: &Limits,
-    spend: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<Parsed, E> {
+    spend: Spend<'_>,
+) -> Result<Parsed, ReadError> {
     check::source_length(source, limits)?;
     let rules = scan::rules(source, limits, spend)?;
     let mut lowering = Lowering::new(source, &rules, grammars, limits);

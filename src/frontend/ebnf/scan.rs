@@ -7,7 +7,7 @@
 use super::operand_end;
 pub(super) use crate::frontend::check::shorten;
 use crate::frontend::progress::Progress;
-use crate::frontend::{SyntaxError, extent};
+use crate::frontend::{ReadError, Spend, SyntaxError, extent};
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
@@ -68,11 +68,7 @@ pub(super) struct RuleText {
 }
 
 /// Cuts a source into rules.
-pub(super) fn rules<E: From<SyntaxError>>(
-    source: &str,
-    limits: &Limits,
-    spend: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<Vec<RuleText>, E> {
+pub(super) fn rules(source: &str, limits: &Limits, spend: Spend<'_>) -> Result<Vec<RuleText>, ReadError> {
     let mut rules: Vec<RuleText> = Vec::new();
     let mut opened: Vec<usize> = Vec::new();
     let mut last: Option<Token> = None;
@@ -423,7 +419,7 @@ mod tests {
     #[test]
     fn rules_end_where_the_next_begins() {
         let source = "a ::= b # c ::= d\n  \"e ::=\"\nf # comment\n ::= g";
-        let rules = rules::<SyntaxError>(source, &Limits::default(), &mut |_| Ok(())).unwrap();
+        let rules = rules(source, &Limits::default(), &mut |_| Ok(())).unwrap();
         let parts: Vec<_> = rules.into_iter().map(|r| (&source[r.name], source[r.body].trim())).collect();
         assert_eq!(parts, [("a", "b # c ::= d\n  \"e ::=\""), ("f", "g")]);
     }

@@ -5,9 +5,9 @@ use super::json;
 use super::lower::{Context, Instance, Lowering};
 use super::param::Evaluator;
 use super::scan::{Token, TokenKind, block_inside};
-use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
 use crate::frontend::specials::{self, Special};
+use crate::frontend::{ReadError, Spend, SyntaxError};
 use crate::grammar::{ControlRef, Expr, ExprId, Regex, SchemaOperand};
 use crate::regular::CharSet;
 use crate::schema_options::SchemaOptions;
@@ -16,12 +16,7 @@ use core::ops::Range;
 
 impl<'s> Lowering<'s> {
     /// Lowers the atom that begins with a token.
-    pub(super) fn atom<E: From<SyntaxError>>(
-        &mut self,
-        token: &Token,
-        parser: &mut Parser<'s>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Part, E> {
+    pub(super) fn atom(&mut self, token: &Token, parser: &mut Parser<'s>, spend: Spend<'_>) -> Result<Part, ReadError> {
         let mut range = token.range.clone();
         let context = parser.context;
         let expr = match token.kind {
@@ -163,12 +158,7 @@ impl<'s> Lowering<'s> {
         self.lexeme_in(context, expr, token.range.clone())
     }
 
-    fn block<E: From<SyntaxError>>(
-        &mut self,
-        token: &Token,
-        context: Context,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<ExprId, E> {
+    fn block(&mut self, token: &Token, context: Context, spend: Spend<'_>) -> Result<ExprId, ReadError> {
         let inside = block_inside(self.source, &token.range);
         let text = &self.source[token.range.clone()];
         if text.starts_with("%regex") {

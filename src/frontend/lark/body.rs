@@ -15,9 +15,9 @@
 use super::lower::{Context, Lowering};
 use super::param::Evaluator;
 use super::scan::{Token, TokenKind, Tokens};
-use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
 use crate::frontend::progress::{BYTES_PER_CHECK, Progress};
+use crate::frontend::{ReadError, Spend, SyntaxError};
 use crate::grammar::{Expr, ExprId};
 use crate::util::Span;
 use core::ops::Range;
@@ -77,12 +77,12 @@ pub(super) struct Parser<'s> {
 
 impl<'s> Lowering<'s> {
     /// Lowers a body. Reports the bytes read to `spend`, whose error ends it.
-    pub(super) fn body<E: From<SyntaxError>>(
+    pub(super) fn body(
         &mut self,
         context: Context,
         range: Range<usize>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<ExprId, E> {
+        spend: Spend<'_>,
+    ) -> Result<ExprId, ReadError> {
         self.count_bytes(context, &range)?;
         let dropped = self.dropped(context, range.clone(), spend)?;
         let tokens = Tokens::new(self.source, range.clone());
@@ -154,13 +154,13 @@ impl<'s> Lowering<'s> {
         error.over_limit(limit + 1, limit)
     }
 
-    fn token<E: From<SyntaxError>>(
+    fn token(
         &mut self,
         level: &mut Level,
         token: &Token,
         parser: &mut Parser<'s>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<(), E> {
+        spend: Spend<'_>,
+    ) -> Result<(), ReadError> {
         let text = &self.source[token.range.clone()];
         match (token.kind, text) {
             (TokenKind::Mark, "|") => {
@@ -241,12 +241,12 @@ impl<'s> Lowering<'s> {
     }
 
     /// Returns where the alternatives begin and end whose condition does not hold. Linear in the text.
-    fn dropped<E: From<SyntaxError>>(
+    fn dropped(
         &self,
         context: Context,
         range: Range<usize>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<HashMap<usize, usize>, E> {
+        spend: Spend<'_>,
+    ) -> Result<HashMap<usize, usize>, ReadError> {
         let mut dropped = HashMap::new();
         if !self.source[range.clone()].contains("%if") {
             return Ok(dropped);

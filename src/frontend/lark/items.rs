@@ -4,9 +4,9 @@
 
 use super::scan::{Token, TokenKind, Tokens, block_inside};
 use super::{common, json};
-use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
 use crate::frontend::progress::Progress;
+use crate::frontend::{ReadError, Spend, SyntaxError};
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
@@ -56,12 +56,7 @@ pub(super) struct Items {
 }
 
 /// Reads the items of a part of the source.
-pub(super) fn read<E: From<SyntaxError>>(
-    source: &str,
-    range: Range<usize>,
-    limits: &Limits,
-    spend: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<Items, E> {
+pub(super) fn read(source: &str, range: Range<usize>, limits: &Limits, spend: Spend<'_>) -> Result<Items, ReadError> {
     let mut items = Items::default();
     let mut reader = Reader { source, tokens: Tokens::new(source, range.clone()), end: range.end };
     let mut progress = Progress::new(range.start, spend);
@@ -122,7 +117,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads up to the end of an item; returns where its text ends. Checks that brackets are closed.
-    fn skip_body<E: From<SyntaxError>>(&mut self, progress: &mut Progress<'_, E>) -> Result<usize, E> {
+    fn skip_body(&mut self, progress: &mut Progress<'_>) -> Result<usize, ReadError> {
         let mut opened: Vec<usize> = Vec::new();
         let mut end = None;
         // Where the line ends are that may end the item.
@@ -167,11 +162,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn definition<E: From<SyntaxError>>(
-        &mut self,
-        first: Token,
-        progress: &mut Progress<'_, E>,
-    ) -> Result<Definition, E> {
+    fn definition(&mut self, first: Token, progress: &mut Progress<'_>) -> Result<Definition, ReadError> {
         let head = self.head(first)?;
         let start = self.tokens.at();
         let end = self.skip_body(progress)?;
@@ -232,12 +223,12 @@ impl<'s> Reader<'s> {
         Ok(Definition { name: name.range, text: text.into(), is_terminal, has_parameter, options, body })
     }
 
-    fn directive<E: From<SyntaxError>>(
+    fn directive(
         &mut self,
         directive: &Token,
         items: &mut Items,
-        progress: &mut Progress<'_, E>,
-    ) -> Result<(), E> {
+        progress: &mut Progress<'_>,
+    ) -> Result<(), ReadError> {
         match self.text(directive) {
             "%ignore" => {
                 let end = self.skip_body(progress)?;

@@ -10,6 +10,7 @@
 
 use super::capture::Lexeme;
 use crate::frontend::check::shorten;
+use crate::frontend::{ReadError, Spend};
 use crate::grammar::{Expr, ExprId, Grammar, Warning, WarningKind, analysis};
 use crate::limits::Limits;
 use crate::regular::Dfa;
@@ -43,13 +44,13 @@ fn members(set: &Set) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// Returns a warning for each lexeme behind which longest match may go on where the grammar does not. `spend` hears of the work.
-pub(super) fn longest_match<E>(
+pub(super) fn longest_match(
     grammar: &Grammar,
     source: &str,
     lexemes: &[Lexeme],
     limits: &Limits,
-    spend: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<Vec<Warning>, E> {
+    spend: Spend<'_>,
+) -> Result<Vec<Warning>, ReadError> {
     if lexemes.len() > LEXEMES_MAX || grammar.exprs().len() > EXPRS_MAX {
         return Ok(Vec::new());
     }
@@ -102,12 +103,12 @@ struct Automata {
 
 impl Automata {
     /// Builds the automata, or returns `None` if that takes too much.
-    fn new<E>(
+    fn new(
         grammar: &Grammar,
         lexemes: &[Lexeme],
         limits: &Limits,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Option<Automata>, E> {
+        spend: Spend<'_>,
+    ) -> Result<Option<Automata>, ReadError> {
         let regular = analysis::Regularity::new(grammar);
         let limits = Limits { dfa_states_max: STATES_MAX.min(limits.dfa_states_max), ..limits.clone() };
         let (mut dfas, mut of) = (Vec::new(), Vec::with_capacity(lexemes.len()));

@@ -9,9 +9,9 @@ use super::items::Body;
 use super::json;
 use super::scan::{Token, TokenKind};
 use super::scope::Scope;
-use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
 use crate::frontend::regex::{self, RegexOptions};
+use crate::frontend::{ReadError, Spend, SyntaxError};
 use crate::grammar::overlap::{Beginning, beginnings};
 use crate::grammar::{Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
@@ -89,18 +89,6 @@ pub(super) struct Context {
     pub is_lexeme: bool,
 }
 
-/// Why parsing a regular expression stopped: its own error, or that of `spend`.
-enum Stop<E> {
-    Syntax(SyntaxError),
-    Interrupted(E),
-}
-
-impl<E> From<SyntaxError> for Stop<E> {
-    fn from(error: SyntaxError) -> Self {
-        Stop::Syntax(error)
-    }
-}
-
 impl<'s> Lowering<'s> {
     pub(super) fn new(source: &'s str, grammars: &'s [(&'s str, &'s Grammar)], limits: &'s Limits) -> Self {
         Lowering {
@@ -127,10 +115,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// Lowers the whole source; returns the root rule.
-    pub(super) fn run<E: From<SyntaxError>>(
-        &mut self,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<RuleId, E> {
+    pub(super) fn run(&mut self, spend: Spend<'_>) -> Result<RuleId, ReadError> {
         let start = if self.source.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
         let element = self.open_scope(start..self.source.len(), 0, spend)?;
         while let Some((rule, job)) = self.jobs.pop_front() {
@@ -151,12 +136,12 @@ impl<'s> Lowering<'s> {
     }
 
     /// Opens the scope of a part of the source; returns what its text matches.
-    pub(super) fn open_scope<E: From<SyntaxError>>(
+    pub(super) fn open_scope(
         &mut self,
         range: Range<usize>,
         depth: usize,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<ExprId, E> {
+        spend: Spend<'_>,
+    ) -> Result<ExprId, ReadError> {
         let index = self.scopes.len();
         let prefix = if index == 0 { String::new() } else { format!("lark{index}.") };
         let scope = Scope::read(self.source, range, (prefix, depth), self.limits, spend)?;
@@ -242,11 +227,7 @@ impl<'s> Lowering<'s> {
         Ok(Some(expr))
     }
 
-    fn ignored_body<E: From<SyntaxError>>(
-        &mut self,
-        scope: usize,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<ExprId, E> {
+    fn ignored_body(&mut self, scope: usize, spend: Spend<'_>) -> Result<ExprId, ReadError> {
         let context = Context { scope, number: None, is_lexeme: true };
         let ranges = self.scopes[scope].items.ignored.clone();
         let mut alternatives = Vec::with_capacity(ranges.len());
@@ -259,12 +240,12 @@ impl<'s> Lowering<'s> {
     }
 
     /// Lowers the body of a definition.
-    fn definition<E: From<SyntaxError>>(
+    fn definition(
         &mut self,
         rule: RuleId,
         instance: Instance,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<(ExprId, Option<Span>), E> {
+        spend: Spend<'_>,
+    ) -> Result<(ExprId, Option<Span>), ReadError> {
         let definition = &self.scopes[instance.scope].items.definitions[instance.definition];
         let name = Span::from(definition.name.clone());
         let (is_terminal, options) = (definition.is_terminal, definition.options.clone());
@@ -357,13 +338,13 @@ impl<'s> Lowering<'s> {
     }
 
     /// Returns the matches of a lexeme that end as its options say.
-    fn with_ending<E: From<SyntaxError>>(
+    fn with_ending(
         &mut self,
         body: ExprId,
         ending: &Ending,
         context: Context,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<ExprId, E> {
+        spend: Spend<'_>,
+    ) -> Result<ExprId, ReadError> {
         match ending {
             Ending::Greedy => Ok(body),
             Ending::Lazy => Ok(self.lazy(body)?),
@@ -382,24 +363,19 @@ impl<'s> Lowering<'s> {
     }
 
     /// Returns the matches of the body and the marker behind it that end where they first can.
-    fn through_marker<E: From<SyntaxError>>(
+    fn through_marker(
         &mut self,
         body: ExprId,
         marker: &Token,
         context: Context,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<ExprId, E> {
+        spend: Spend<'_>,
+    ) -> Result<ExprId, ReadError> {
         let marker = self.marker(marker, context, spend)?;
         let both = self.push(Expr::Sequence([body, marker].into()), Span::default())?;
         Ok(self.lazy(both)?)
     }
 
-    fn marker<E: From<SyntaxError>>(
-        &mut self,
-        marker: &Token,
-        context: Context,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<ExprId, E> {
+    fn marker(&mut self, marker: &Token, context: Context, spend: Spend<'_>) -> Result<ExprId, ReadError> {
         self.body(Context { is_lexeme: true, ..context }, marker.range.clone(), spend)
     }
 
@@ -479,11 +455,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// Returns the regex of a token.
-    pub(super) fn regex<E: From<SyntaxError>>(
-        &mut self,
-        range: Range<usize>,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Regex, E> {
+    pub(super) fn regex(&mut self, range: Range<usize>, spend: Spend<'_>) -> Result<Regex, ReadError> {
         let written = &self.source[range.clone()];
         if let Some(regex) = self.regexes.get(written) {
             return Ok(regex.clone());
@@ -518,22 +490,20 @@ impl<'s> Lowering<'s> {
     }
 
     /// Parses a pattern. `place` maps a span of it to one of the source.
-    fn pattern<E: From<SyntaxError>>(
+    fn pattern(
         &mut self,
         pattern: &str,
         options: &RegexOptions,
         span: Span,
         place: impl Fn(Span) -> Span,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Regex, E> {
+        spend: Spend<'_>,
+    ) -> Result<Regex, ReadError> {
         /// Bytes of other text that take as long to parse as a short regex.
         const REGEX_BYTES: usize = 1 << 10;
         spend(REGEX_BYTES)?;
-        let regular = regex::parse_within(pattern, options, self.limits, &mut |n| spend(n).map_err(Stop::Interrupted));
-        let regular: Regular = regular.map_err(|stop| match stop {
-            Stop::Interrupted(error) => error,
-            Stop::Syntax(error) => error.moved(self.source, place(error.span())).into(),
-        })?;
+        let regular = regex::parse_within(pattern, options, self.limits, spend);
+        let regular: Regular =
+            regular.map_err(|error| error.map_syntax(|error| error.moved(self.source, place(error.span()))))?;
         self.n_regex_nodes += regular.nodes().len();
         self.check_n_exprs(0, span)?;
         let (pattern, flags) = options.in_ebnf(pattern);

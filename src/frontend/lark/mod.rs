@@ -68,8 +68,8 @@ mod param;
 mod scan;
 mod scope;
 
-use super::SyntaxError;
 use super::check;
+use super::{ReadError, Spend, SyntaxError};
 use crate::grammar::analysis::{self, Obstacle};
 use crate::grammar::{Grammar, Warning, WarningKind};
 use crate::limits::Limits;
@@ -123,16 +123,16 @@ pub fn parse(source: &str, limits: &Limits) -> Result<Parsed, SyntaxError> {
 /// # Errors
 /// As [`parse`], and if `@` refers to no grammar.
 pub fn parse_with(source: &str, grammars: &[(&str, &Grammar)], limits: &Limits) -> Result<Parsed, SyntaxError> {
-    parse_within(source, grammars, limits, &mut |_| Ok(()))
+    parse_within(source, grammars, limits, &mut |_| Ok(())).map_err(ReadError::uninterrupted)
 }
 
 /// As [`parse_with`], but reports the bytes read to `spend` now and then, whose error ends it.
-pub(crate) fn parse_within<E: From<SyntaxError>>(
+pub(crate) fn parse_within(
     source: &str,
     grammars: &[(&str, &Grammar)],
     limits: &Limits,
-    spend: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<Parsed, E> {
+    spend: Spend<'_>,
+) -> Result<Parsed, ReadError> {
     check::source_length(source, limits)?;
     let mut lowering = Lowering::new(source, grammars, limits);
     let root = lowering.run(spend)?;

@@ -1,8 +1,8 @@
 //! A text and the names that it defines: the whole source, or a `%lark` block in it.
 
 use super::items::{self, Items};
-use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
+use crate::frontend::{ReadError, Spend, SyntaxError};
 use crate::grammar::RuleId;
 use crate::limits::Limits;
 use crate::util::{Span, closest_name};
@@ -22,13 +22,13 @@ pub(super) struct Scope {
 
 impl Scope {
     /// Reads the items of a part of the source.
-    pub(super) fn read<E: From<SyntaxError>>(
+    pub(super) fn read(
         source: &str,
         range: Range<usize>,
         (prefix, depth): (String, usize),
         limits: &Limits,
-        spend: &mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Result<Self, E> {
+        spend: Spend<'_>,
+    ) -> Result<Self, ReadError> {
         let items = items::read(source, range.clone(), limits, spend)?;
         let mut by_name: HashMap<Box<str>, usize> = HashMap::new();
         for (index, definition) in items.definitions.iter().enumerate() {

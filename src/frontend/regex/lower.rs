@@ -5,7 +5,7 @@
 //! that hold for that reason are dropped at once, so that `^(a|b)$` becomes the same as `a|b`.
 
 use super::anchors::{Piece, Pieces, Side};
-use super::{RegexOptions, SyntaxError, ascii, errors};
+use super::{ReadError, RegexOptions, Spend, SyntaxError, ascii, errors};
 use crate::Limits;
 use crate::regular::{CharSet, Node, Regular};
 use regex_syntax::ast::{self, AssertionKind, Ast, Flag, RepetitionKind, RepetitionRange};
@@ -56,7 +56,7 @@ struct Level {
     modes: Modes,
 }
 
-pub(super) struct Lowering<'a, E> {
+pub(super) struct Lowering<'a> {
     pattern: &'a str,
     limits: &'a Limits,
     modes: Modes,
@@ -67,7 +67,7 @@ pub(super) struct Lowering<'a, E> {
     pieces: Pieces,
     /// Work not reported to `spend` yet, in bytes that take as long to read.
     n_bytes: usize,
-    spend: &'a mut dyn FnMut(usize) -> Result<(), E>,
+    spend: Spend<'a>,
 }
 
 /// Work between two reports to `spend`.
@@ -75,13 +75,8 @@ const BYTES_PER_CHECK: usize = 1 << 10;
 /// How many bytes take as long to read as a range of a class.
 const BYTES_PER_RANGE: usize = 8;
 
-impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
-    pub(super) fn new(
-        pattern: &'a str,
-        options: &RegexOptions,
-        limits: &'a Limits,
-        spend: &'a mut dyn FnMut(usize) -> Result<(), E>,
-    ) -> Self {
+impl<'a> Lowering<'a> {
+    pub(super) fn new(pattern: &'a str, options: &RegexOptions, limits: &'a Limits, spend: Spend<'a>) -> Self {
         let (levels, done) = (Vec::new(), Vec::new());
         let modes = Modes {
             any_case: options.is_any_case,
@@ -95,7 +90,7 @@ impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
     }
 
     /// Counts a node's work, and reports it and checks the number of nodes now and then.
-    fn count(&mut self, node: &Ast) -> Result<(), E> {
+    fn count(&mut self, node: &Ast) -> Result<(), ReadError> {
         self.n_bytes += 1;
         if self.n_bytes < BYTES_PER_CHECK {
             return Ok(());
@@ -222,16 +217,16 @@ fn is_neutral(node: &Ast, side: Side) -> bool {
     }
 }
 
-impl<E: From<SyntaxError>> ast::Visitor for Lowering<'_, E> {
+impl ast::Visitor for Lowering<'_> {
     type Output = Regular;
-    type Err = E;
+    type Err = ReadError;
 
-    fn finish(mut self) -> Result<Regular, E> {
+    fn finish(mut self) -> Result<Regular, ReadError> {
         let whole = self.done.pop().expect("a piece for the whole pattern");
         Ok(self.pieces.finish(whole))
     }
 
-    fn visit_pre(&mut self, node: &Ast) -> Result<(), E> {
+    fn visit_pre(&mut self, node: &Ast) -> Result<(), ReadError> {
         self.count(node)?;
         let (mut at_start, mut at_end) = match self.levels.last_mut() {
             None => (true, true),
@@ -269,7 +264,7 @@ impl<E: From<SyntaxError>> ast::Visitor for Lowering<'_, E> {
         Ok(())
     }
 
-    fn visit_post(&mut self, node: &Ast) -> Result<(), E> {
+    fn visit_post(&mut self, node: &Ast) -> Result<(), ReadError> {
         let level = self.levels.pop().expect("a level per node");
         let piece = match node {
             Ast::Empty(_) => self.pieces.plain(Node::Empty),
@@ -306,14 +301,14 @@ impl<E: From<SyntaxError>> ast::Visitor for Lowering<'_, E> {
         Ok(())
     }
 
-    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), E> {
+    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), ReadError> {
         match item {
             ast::ClassSetItem::Bracketed(class) => Ok(self.open(&class.span)?),
             _ => Ok(()),
         }
     }
 
-    fn visit_class_set_item_post(&mut self, item: &ast::ClassSetItem) -> Result<(), E> {
+    fn visit_class_set_item_post(&mut self, item: &ast::ClassSetItem) -> Result<(), ReadError> {
         if let ast::ClassSetItem::Bracketed(_) = item {
             self.n_open -= 1;
         }

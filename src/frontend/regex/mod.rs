@@ -18,7 +18,7 @@ mod tests;
 
 pub use options::RegexOptions;
 
-use super::SyntaxError;
+use super::{ReadError, Spend, SyntaxError};
 use crate::Limits;
 use crate::regular::Regular;
 use crate::util::Span;
@@ -55,16 +55,16 @@ pub fn parse(pattern: &str, flags: &str, limits: &Limits) -> Result<Regular, Syn
 /// # Errors
 /// As [`parse`], and if the contents of JSON strings that match exceed `n_exprs_max`.
 pub fn parse_with(pattern: &str, options: &RegexOptions, limits: &Limits) -> Result<Regular, SyntaxError> {
-    parse_within(pattern, options, limits, &mut |_| Ok(()))
+    parse_within(pattern, options, limits, &mut |_| Ok(())).map_err(ReadError::uninterrupted)
 }
 
 /// As [`parse_with`], but reports its work to `spend` now and then, in bytes that take as long to read; the error of `spend` ends it.
-pub(crate) fn parse_within<E: From<SyntaxError>>(
+pub(crate) fn parse_within(
     pattern: &str,
     options: &RegexOptions,
     limits: &Limits,
-    spend: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<Regular, E> {
+    spend: Spend<'_>,
+) -> Result<Regular, ReadError> {
     let limit = limits.pattern_bytes_max.min(limits.source_bytes_max);
     if pattern.len() > limit {
         let name = if limit == limits.pattern_bytes_max { "pattern_bytes_max" } else { "source_bytes_max" };
