@@ -2,7 +2,6 @@
 
 use super::draft::Draft;
 use super::error::{LowerError, SchemaError};
-use super::escape::spelled_byte;
 use super::format::Format;
 use super::shape::{LanguageId, StringShape};
 use crate::Limits;
@@ -10,6 +9,7 @@ use crate::frontend::ecma;
 use crate::pass::CompileBudget;
 use crate::regular::{CharSet, Combination, Dfa, Node, Product, Regular, RegularError, Union, Work, product_within};
 use crate::util::BoundedMap;
+use crate::util::json_string::spelled_byte;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

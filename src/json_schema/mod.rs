@@ -45,7 +45,6 @@ mod decimal;
 mod draft;
 mod equal;
 mod error;
-mod escape;
 mod expand;
 pub mod format;
 mod keywords;

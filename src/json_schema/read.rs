@@ -11,6 +11,7 @@ use super::value::{Json, Kind, Member, Text, ValueId};
 use crate::Limits;
 use crate::frontend::SyntaxError;
 use crate::util::Span;
+use crate::util::json_string::{EscapeError, read_escape};
 use std::sync::Arc;
 
 impl Json {
@@ -353,43 +354,18 @@ impl<'a> Reader<'a> {
 
     fn escape(&mut self) -> Result<char, SchemaError> {
         let start = self.at;
-        let c = match self.bytes.get(start + 1) {
-            Some(b'n') => '\n',
-            Some(b't') => '\t',
-            Some(b'r') => '\r',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(&c @ (b'"' | b'\\' | b'/')) => char::from(c),
-            Some(b'u') => return self.unicode_escape(),
-            _ => {
-                let end = self.source[start + 1..].chars().next().map_or(start + 1, |c| start + 1 + c.len_utf8());
-                return Err(self.error(Span::new(start, end), "unknown escape in a string"));
+        let (n_bytes, message) = match read_escape(&self.bytes[start + 1..]) {
+            Ok((character, n_bytes)) => {
+                self.at += 1 + n_bytes;
+                return Ok(character);
             }
+            Err(EscapeError::Unknown) => {
+                (1 + self.source[start + 1..].chars().next().map_or(0, char::len_utf8), "unknown escape in a string")
+            }
+            Err(EscapeError::Digits) => (2, "`\\u` needs four hexadecimal digits"),
+            Err(EscapeError::HalfOfPair(_)) => (6, "half of a surrogate pair"),
         };
-        self.at += 2;
-        Ok(c)
-    }
-
-    fn unicode_escape(&mut self) -> Result<char, SchemaError> {
-        let start = self.at;
-        let unit = |at: usize| -> Option<u32> {
-            let digits = self.bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
-            digits.iter().try_fold(0, |n, &b| Some(n * 16 + char::from(b).to_digit(16)?))
-        };
-        let Some(first) = unit(start) else {
-            return Err(self.error(Span::new(start, start + 2), "`\\u` needs four hexadecimal digits"));
-        };
-        if let Some(c) = char::from_u32(first) {
-            self.at += 6;
-            return Ok(c);
-        }
-        let second = unit(start + 6).filter(|low| first < 0xDC00 && (0xDC00..0xE000).contains(low));
-        let Some(low) = second else {
-            return Err(self.error(Span::new(start, start + 6), "half of a surrogate pair"));
-        };
-        self.at += 12;
-        let code = 0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00);
-        Ok(char::from_u32(code).expect("a surrogate pair names a character"))
+        Err(self.error(Span::new(start, start + n_bytes), message))
     }
 
     fn peek(&self) -> Option<u8> {

@@ -10,6 +10,7 @@
 //! is a binary search.
 
 use super::decimal::Decimal;
+use crate::util::json_string::push_quoted;
 use crate::util::{Span, index_type};
 use core::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -325,6 +326,15 @@ impl Json {
 
     /// Returns a value as compact JSON, keys in their order.
     pub fn to_json(&self, id: ValueId) -> String {
+        self.written(id, false, usize::MAX).expect("there is no bound")
+    }
+
+    /// Returns a value as compact JSON, keys sorted and each once; `None` if there are more than `n_values_max` values in it. Equal values have equal texts.
+    pub fn to_canonical_json(&self, id: ValueId, n_values_max: usize) -> Option<String> {
+        self.written(id, true, n_values_max)
+    }
+
+    fn written(&self, id: ValueId, is_canonical: bool, n_values_max: usize) -> Option<String> {
         enum Task<'a> {
             Value(ValueId),
             Key(&'a str),
@@ -332,6 +342,7 @@ impl Json {
         }
         let mut out = String::new();
         let mut open = vec![Task::Value(id)];
+        let mut n_left = n_values_max.checked_sub(1)?;
         while let Some(task) = open.pop() {
             let id = match task {
                 Task::Raw(c) => {
@@ -339,7 +350,7 @@ impl Json {
                     continue;
                 }
                 Task::Key(key) => {
-                    write_string(key, &mut out);
+                    push_quoted(key, &mut out);
                     out.push(':');
                     continue;
                 }
@@ -349,8 +360,9 @@ impl Json {
                 Value::Null => out += "null",
                 Value::Bool(b) => out += if b { "true" } else { "false" },
                 Value::Number(number) => write!(out, "{number}").expect("writing to a string succeeds"),
-                Value::String(text) => write_string(text, &mut out),
+                Value::String(text) => push_quoted(text, &mut out),
                 Value::Array(items) => {
+                    n_left = n_left.checked_sub(items.len())?;
                     out.push('[');
                     open.push(Task::Raw(']'));
                     for (i, &item) in items.iter().enumerate().rev() {
@@ -359,16 +371,23 @@ impl Json {
                     }
                 }
                 Value::Object(members) => {
+                    n_left = n_left.checked_sub(members.len())?;
+                    let mut members: Vec<&Member> = members.iter().collect();
+                    if is_canonical {
+                        // Of several members with one key the last counts.
+                        members.retain(|member| self.member(id, self.key(member)) == Some(member.value));
+                        members.sort_unstable_by_key(|member| self.key(member));
+                    }
                     out.push('{');
                     open.push(Task::Raw('}'));
-                    for (i, member) in members.iter().enumerate().rev() {
+                    for (i, member) in members.into_iter().enumerate().rev() {
                         open.extend([Task::Value(member.value), Task::Key(self.key(member))]);
                         open.extend((i > 0).then_some(Task::Raw(',')));
                     }
                 }
             }
         }
-        out
+        Some(out)
     }
 
     fn text(&self, text: Text) -> &str {
@@ -444,21 +463,4 @@ impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_json(self.root()))
     }
-}
-
-/// Writes a string with its quotes and the escapes that it needs.
-fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => *out += "\\\"",
-            '\\' => *out += "\\\\",
-            '\n' => *out += "\\n",
-            '\r' => *out += "\\r",
-            '\t' => *out += "\\t",
-            c if c < ' ' => write!(out, "\\u{:04x}", c as u32).expect("writing to a string succeeds"),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }

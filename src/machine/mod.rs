@@ -16,6 +16,7 @@
 mod counter;
 mod declared_keys;
 mod distinct;
+mod json_value;
 mod length;
 mod normal_json;
 mod register_rule;
@@ -26,7 +27,7 @@ pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
 pub use declared_keys::DeclaredKeys;
 pub use distinct::{Distinct, Equality, Exhaustible, SCARCE};
-pub(crate) use distinct::{JsonScalars, ends_within_escape};
+pub(crate) use json_value::{JsonScalars, ends_within_escape};
 pub use length::Length;
 pub(crate) use normal_json::normal_json;
 pub use register_rule::RegisterRule;

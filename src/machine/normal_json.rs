@@ -1,55 +1,45 @@
 //! One form for all spellings of a prefix of a JSON value: texts that have it in common go on alike.
 
-use super::distinct::canonical_number;
+use super::json_value::canonical_number;
+use crate::util::json_string::read_escape;
+use crate::util::{JsonToken, json_tokens};
 
 /// Returns a prefix of a value without what makes no difference for what may follow and for what the value will be equal to: white space between tokens, how characters are
 /// escaped, how numbers are spelled that something follows, and zeros beyond `n_zeros_max` at any place of one that nothing follows yet.
 ///
-/// An escape that is not whole, or is half of a surrogate pair ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259), 7 and 8.2), stays as it is, and so does all behind it.
+/// An escape that is not whole, or is half of a surrogate pair ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259), 7 and 8.2), stays as it is, and so does all of its string behind it.
 pub fn normal_json(text: &[u8], n_zeros_max: usize) -> Vec<u8> {
     let mut normal = Vec::with_capacity(text.len());
-    let mut at = 0;
-    let mut is_in_string = false;
-    while let Some(&byte) = text.get(at) {
-        at += 1;
-        match byte {
-            b' ' | b'\t' | b'\n' | b'\r' if !is_in_string => {}
-            b'"' => {
-                is_in_string = !is_in_string;
-                normal.push(byte);
+    for token in json_tokens(text) {
+        match token {
+            JsonToken::Mark(mark) => normal.push(mark),
+            JsonToken::String { written, is_whole } => {
+                normal.push(b'"');
+                push_normal(&mut normal, written);
+                normal.extend(is_whole.then_some(b'"'));
             }
-            b'\\' if is_in_string => match escaped(&text[at..]) {
-                Some((c, n_bytes)) => {
-                    // A quote within stays apart from one that ends the string.
-                    if matches!(c, '"' | '\\') {
-                        normal.push(b'\\');
-                    }
-                    normal.extend(c.encode_utf8(&mut [0; 4]).bytes());
-                    at += n_bytes;
-                }
-                None => {
-                    normal.extend(&text[at - 1..]);
-                    break;
-                }
-            },
-            b'-' | b'0'..=b'9' if !is_in_string => {
-                let rest = &text[at - 1..];
-                match rest.iter().position(|byte| !byte.is_ascii_digit() && !b"+-.eE".contains(byte)) {
-                    Some(n_bytes) => {
-                        normal.extend(canonical_number(&rest[..n_bytes]));
-                        // Behind a number there is none, but in a string.
-                        at += n_bytes - 1;
-                    }
-                    None => {
-                        push_begun(&mut normal, rest, n_zeros_max);
-                        break;
-                    }
-                }
-            }
-            _ => normal.push(byte),
+            JsonToken::Scalar { written, is_whole: true } => normal.extend(canonical_number(written)),
+            JsonToken::Scalar { written, is_whole: false } => push_begun(&mut normal, written, n_zeros_max),
         }
     }
     normal
+}
+
+/// Adds a string, each character in one form.
+fn push_normal(normal: &mut Vec<u8>, written: &[u8]) {
+    let mut rest = written;
+    while let Some(n_plain) = rest.iter().position(|&byte| byte == b'\\') {
+        normal.extend_from_slice(&rest[..n_plain]);
+        rest = &rest[n_plain..];
+        let Ok((character, n_bytes)) = read_escape(&rest[1..]) else { break };
+        // A quote within stays apart from one that ends the string.
+        if matches!(character, '"' | '\\') {
+            normal.push(b'\\');
+        }
+        normal.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        rest = &rest[1 + n_bytes..];
+    }
+    normal.extend_from_slice(rest);
 }
 
 /// Adds a number that nothing follows yet, without zeros beyond `n_zeros_max` at any place.
@@ -61,29 +51,6 @@ fn push_begun(normal: &mut Vec<u8>, number: &[u8], n_zeros_max: usize) {
             normal.push(byte.to_ascii_lowercase());
         }
     }
-}
-
-/// Returns the character of an escape behind its backslash, and the number of bytes there; nothing if it is not whole.
-fn escaped(text: &[u8]) -> Option<(char, usize)> {
-    let unit = |at: usize| {
-        let digits = core::str::from_utf8(text.get(at..at + 4)?).ok()?;
-        u32::from_str_radix(digits, 16).ok()
-    };
-    Some(match text.first()? {
-        b'b' => ('\u{8}', 1),
-        b'f' => ('\u{c}', 1),
-        b'n' => ('\n', 1),
-        b'r' => ('\r', 1),
-        b't' => ('\t', 1),
-        b'u' => match unit(1)? {
-            high @ 0xD800..0xDC00 if text.get(5..7)? == b"\\u" => {
-                let low = unit(7)?.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
-                (char::from_u32(0x10000 + ((high - 0xD800) << 10) + low)?, 11)
-            }
-            code => (char::from_u32(code)?, 5),
-        },
-        &plain => (char::from(plain), 1),
-    })
 }
 
 #[cfg(test)]

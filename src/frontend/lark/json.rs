@@ -4,6 +4,7 @@
 
 use crate::frontend::SyntaxError;
 use crate::util::Span;
+use crate::util::json_string::{EscapeError, read_escape};
 use core::ops::Range;
 
 /// A value of a member.
@@ -48,47 +49,26 @@ pub(super) fn text(source: &str, inside: Range<usize>) -> Result<String, SyntaxE
 
 /// Reads the escape at `start` and returns where it ends.
 fn escape(source: &str, start: usize, end: usize) -> Result<(char, usize), SyntaxError> {
-    let letter = source[start + 1..end].chars().next();
-    let after = start + 1 + letter.map_or(0, char::len_utf8);
+    let behind = &source[start + 1..end];
+    let after = start + 1 + behind.chars().next().map_or(0, char::len_utf8);
     let refuse = |message: String, stop: usize| SyntaxError::new(source, Span::new(start, stop), message);
-    let number = |at: usize, n_digits: usize| {
-        let digits = source.get(at..at + n_digits).filter(|_| at + n_digits <= end);
-        let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        digits.map(|digits| u32::from_str_radix(digits, 16).expect("at most four digits"))
-    };
-    let simple = match letter {
-        Some(c @ ('"' | '\\' | '/')) => c,
-        Some('b') => '\u{8}',
-        Some('f') => '\u{C}',
-        Some('n') => '\n',
-        Some('r') => '\r',
-        Some('t') => '\t',
-        Some('x') => {
-            let value = number(after, 2).ok_or_else(|| refuse("`\\x` needs 2 hexadecimal digits".to_owned(), after))?;
-            return Ok((char::from_u32(value).expect("below U+0100"), after + 2));
+    if let Some(digits) = behind.strip_prefix('x') {
+        let digits = digits.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let digits = digits.ok_or_else(|| refuse("`\\x` needs 2 hexadecimal digits".to_owned(), after))?;
+        let value = u8::from_str_radix(digits, 16).expect("two hexadecimal digits");
+        return Ok((char::from(value), after + 2));
+    }
+    read_escape(behind.as_bytes()).map(|(c, n_bytes)| (c, start + 1 + n_bytes)).map_err(|error| match error {
+        EscapeError::Digits => refuse("`\\u` needs 4 hexadecimal digits".to_owned(), after),
+        EscapeError::HalfOfPair(unit) => {
+            refuse(format!("U+{unit:04X} is half of a surrogate pair, not a character"), after + 4)
         }
-        Some('u') => {
-            let malformed = || refuse("`\\u` needs 4 hexadecimal digits".to_owned(), after);
-            let first = number(after, 4).ok_or_else(malformed)?;
-            if let Some(c) = char::from_u32(first) {
-                return Ok((c, after + 4));
-            }
-            let second = (source[after + 4..end].starts_with("\\u")).then(|| number(after + 6, 4)).flatten();
-            return match second {
-                Some(second @ 0xDC00..=0xDFFF) if first < 0xDC00 => {
-                    let value = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-                    Ok((char::from_u32(value).expect("a pair of surrogates"), after + 10))
-                }
-                _ => Err(refuse(format!("U+{first:04X} is half of a surrogate pair, not a character"), after + 4)),
-            };
+        EscapeError::Unknown => {
+            let written = source[start + 1..after].escape_debug();
+            refuse(format!("unknown escape `\\{written}`"), after)
+                .with_hint("escapes are those of JSON and `\\xHH`; a backslash is written `\\\\`")
         }
-        _ => {
-            let written = letter.map_or(String::new(), |c| c.escape_debug().to_string());
-            return Err(refuse(format!("unknown escape `\\{written}`"), after)
-                .with_hint("escapes are those of JSON and `\\xHH`; a backslash is written `\\\\`"));
-        }
-    };
-    Ok((simple, after))
+    })
 }
 
 /// Reads the members of a flat object, given the inside of its braces.

@@ -46,7 +46,7 @@ impl Constant {
             Value::String(text) => Constant::Text(text.into()),
             value @ (Value::Array(_) | Value::Object(_)) => {
                 let is_object = matches!(value, Value::Object(_));
-                Constant::Compound { is_object, text: canonical_text(json, id)?.into() }
+                Constant::Compound { is_object, text: json.to_canonical_json(id, COMPOUND_VALUES_MAX)?.into() }
             }
         })
     }
@@ -430,65 +430,4 @@ impl Expander<'_> {
                     .is_some_and(|members| self.allowed(members).is_some_and(|allowed| allowed.is_disjoint(values)))
         })
     }
-}
-
-/// Returns the canonical form of a value: keys sorted, numbers by value; `None` if it has more than [`COMPOUND_VALUES_MAX`] values.
-fn canonical_text(json: &Json, id: ValueId) -> Option<String> {
-    use core::fmt::Write;
-    /// Pending output, the last first.
-    enum Left {
-        Value(ValueId),
-        Text(&'static str),
-        Key(Arc<str>),
-    }
-    let mut text = String::new();
-    let mut left = vec![Left::Value(id)];
-    let mut n_values = 0;
-    while let Some(next) = left.pop() {
-        let id = match next {
-            Left::Text(punctuation) => {
-                text.push_str(punctuation);
-                continue;
-            }
-            Left::Key(key) => {
-                write!(text, "{key:?}:").expect("strings can be written to");
-                continue;
-            }
-            Left::Value(id) => id,
-        };
-        n_values += 1;
-        let n_children = match json.value(id) {
-            Value::Array(items) => items.len(),
-            Value::Object(members) => members.len(),
-            _ => 0,
-        };
-        if n_values + n_children > COMPOUND_VALUES_MAX {
-            return None;
-        }
-        match json.value(id) {
-            Value::Null => text.push_str("null"),
-            Value::Bool(verdict) => text.push_str(if verdict { "true" } else { "false" }),
-            Value::Number(number) => write!(text, "{number}").expect("strings can be written to"),
-            Value::String(string) => write!(text, "{string:?}").expect("strings can be written to"),
-            Value::Array(items) => {
-                text.push('[');
-                left.push(Left::Text("]"));
-                for &item in items.iter().rev() {
-                    left.extend([Left::Text(","), Left::Value(item)]);
-                }
-            }
-            Value::Object(members) => {
-                text.push('{');
-                left.push(Left::Text("}"));
-                let mut keys: Vec<&str> = members.iter().map(|member| json.key(member)).collect();
-                keys.sort_unstable();
-                keys.dedup();
-                for key in keys.into_iter().rev() {
-                    let value = json.member(id, key).expect("the object has the key");
-                    left.extend([Left::Text(","), Left::Value(value), Left::Key(key.into())]);
-                }
-            }
-        }
-    }
-    Some(text)
 }

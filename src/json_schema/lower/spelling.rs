@@ -8,9 +8,9 @@
 
 use super::draft::Draft;
 use super::text::PLAIN;
-use crate::json_schema::escape::short_escape;
 use crate::pass::Label;
 use crate::regular::Dfa;
+use crate::util::json_string::short_escape;
 use hashbrown::HashMap;
 use std::rc::Rc;
 
@@ -133,31 +133,30 @@ impl Escapes {
         }
         let number = draft.state();
         draft.byte(&[escape], b'u', number);
-        for digit in (0..16).filter(|&digit| digit != 0xD) {
-            let within = part(&characters, digit << 12, 1 << 12);
-            self.digit(draft, number, digit, within, 12);
-        }
+        let others = (0..16).filter(|&digit| digit != 0xD);
+        self.digits(draft, number, others.map(|digit| (digit, part(&characters, digit << 12, 1 << 12), 12)));
         // D000 to D7FF are characters, D800 to DBFF the first halves of pairs. No state is made that leads nowhere.
         if characters.iter().any(|&(low, high, _)| high >= 0x1_0000 || (low <= 0xD7FF && high >= 0xD000)) {
             let second = draft.state();
-            hex_digit(draft, number, 0xD, second);
-            for digit in 0..8 {
-                self.digit(draft, second, digit, part(&characters, 0xD000 + (digit << 8), 1 << 8), 8);
-            }
-            for quarter in 0..4 {
-                let within = part(&characters, 0x1_0000 + (quarter << PAIR_BITS), 1 << PAIR_BITS);
-                self.digit(draft, second, 8 + quarter, within, PAIR_BITS);
-            }
+            hex_digits(draft, number, (0xD, 0xD), second);
+            let whole = (0..8).map(|digit| (digit, part(&characters, 0xD000 + (digit << 8), 1 << 8), 8));
+            let in_quarter = |quarter| part(&characters, 0x1_0000 + (quarter << PAIR_BITS), 1 << PAIR_BITS);
+            let halves = (0..4).map(|quarter| (8 + quarter, in_quarter(quarter), PAIR_BITS));
+            self.digits(draft, second, whole.chain(halves));
         }
         self.escapes.insert(characters, escape);
         escape
     }
 
-    /// Adds a digit before numbers of some bits, if there are any.
-    fn digit(&mut self, draft: &mut Draft, from: u32, digit: u32, numbers: Intervals, n_bits: u32) {
-        if !numbers.is_empty() {
+    /// Adds digits, ascending, each before numbers of some bits, if there are any.
+    fn digits(&mut self, draft: &mut Draft, from: u32, digits: impl Iterator<Item = (u32, Intervals, u32)>) {
+        let mut targets = Intervals::new();
+        for (digit, numbers, n_bits) in digits.filter(|(_, numbers, _)| !numbers.is_empty()) {
             let target = self.numbers(draft, numbers, n_bits);
-            hex_digit(draft, from, digit, target);
+            push(&mut targets, digit, digit, target);
+        }
+        for (first, last, target) in targets {
+            hex_digits(draft, from, (first, last), target);
         }
     }
 
@@ -175,23 +174,24 @@ impl Escapes {
         if n_bits == LOW_BITS {
             let (first, second) = (draft.state(), draft.state());
             draft.text(&[state], b"\\u", first);
-            hex_digit(draft, first, 0xD, second);
-            for quarter in 0..4 {
-                self.digit(draft, second, 0xC + quarter, part(numbers, quarter << 8, 1 << 8), 8);
-            }
+            hex_digits(draft, first, (0xD, 0xD), second);
+            let quarters = (0..4).map(|quarter| (0xC + quarter, part(numbers, quarter << 8, 1 << 8), 8));
+            self.digits(draft, second, quarters);
         } else {
             let left = n_bits - 4;
-            (0..16).for_each(|digit| self.digit(draft, state, digit, part(numbers, digit << left, 1 << left), left));
+            self.digits(draft, state, (0..16).map(|digit| (digit, part(numbers, digit << left, 1 << left), left)));
         }
         self.digits.insert(key, state);
         state
     }
 }
 
-fn hex_digit(draft: &mut Draft, from: u32, digit: u32, target: u32) {
-    let digit = char::from_digit(digit, 16).expect("it is a digit") as u8;
-    draft.byte(&[from], digit, target);
-    if digit.is_ascii_alphabetic() {
-        draft.byte(&[from], digit.to_ascii_uppercase(), target);
+/// Adds the hexadecimal digits `first..=last` in both cases.
+fn hex_digits(draft: &mut Draft, from: u32, (first, last): (u32, u32), target: u32) {
+    for (zero, low, high) in [(b'0', 0, 9), (b'a' - 10, 10, 15), (b'A' - 10, 10, 15)] {
+        let (low, high) = (first.max(low), last.min(high));
+        if low <= high {
+            draft.edge(from, Label::Bytes(zero + low as u8, zero + high as u8), target);
+        }
     }
 }

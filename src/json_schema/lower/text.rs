@@ -10,14 +10,14 @@ use super::length::{Counted, Written};
 use super::spelling::spell_in_all_ways;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::escape::{is_escaped, short_escape, spelled_byte};
 use crate::json_schema::language::{StringKey, alike, too_large, watched};
 use crate::json_schema::number::{NumberSet, RegisterTexts};
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
-use crate::regular::{Dfa, Product, Union, product_within};
+use crate::regular::{CharSet, Dfa, Node, Product, Regular, Union, product_within};
 use crate::schema_options::Spelling;
+use crate::util::json_string::{is_escaped, short_escape, spelled_byte};
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -426,73 +426,22 @@ fn free_text() -> Draft {
     draft
 }
 
-/// Adds any spelling of any character between two states.
+/// Adds any spelling of any character between two states, which may be one.
 fn free_character(draft: &mut Draft, from: u32, to: u32) {
-    let bytes =
-        |draft: &mut Draft, from: u32, low: u8, high: u8, to: u32| draft.edge(from, Label::Bytes(low, high), to);
-    bytes(draft, from, 0x20, 0x21, to);
-    bytes(draft, from, 0x23, 0x5B, to);
-    bytes(draft, from, 0x5D, 0x7F, to);
-    // The well-formed byte sequences (The Unicode Standard, table 3-7).
-    let last = draft.state();
-    bytes(draft, last, 0x80, 0xBF, to);
-    bytes(draft, from, 0xC2, 0xDF, last);
-    let last_two = draft.state();
-    bytes(draft, last_two, 0x80, 0xBF, last);
-    bytes(draft, from, 0xE1, 0xEC, last_two);
-    bytes(draft, from, 0xEE, 0xEF, last_two);
-    for (lead, low, high) in [(0xE0, 0xA0, 0xBF), (0xED, 0x80, 0x9F)] {
-        let second = draft.state();
-        bytes(draft, from, lead, lead, second);
-        bytes(draft, second, low, high, last);
-    }
-    let last_three = draft.state();
-    bytes(draft, last_three, 0x80, 0xBF, last_two);
-    bytes(draft, from, 0xF1, 0xF3, last_three);
-    for (lead, low, high) in [(0xF0, 0x90, 0xBF), (0xF4, 0x80, 0x8F)] {
-        let second = draft.state();
-        bytes(draft, from, lead, lead, second);
-        bytes(draft, second, low, high, last_two);
-    }
-    let escape = draft.state();
-    draft.byte(&[from], b'\\', escape);
-    b"\"\\/bfnrt".iter().for_each(|&letter| draft.byte(&[escape], letter, to));
-    // Four hexadecimal digits; those of surrogates in pairs.
-    let digits = draft.state();
-    draft.byte(&[escape], b'u', digits);
-    let one_left = draft.state();
-    hexadecimal(draft, one_left, to);
-    let two_left = draft.state();
-    hexadecimal(draft, two_left, one_left);
-    let three_left = draft.state();
-    hexadecimal(draft, three_left, two_left);
-    for (low, high) in [(b'0', b'9'), (b'a', b'c'), (b'A', b'C'), (b'e', b'f'), (b'E', b'F')] {
-        bytes(draft, digits, low, high, three_left);
-    }
-    let surrogate = draft.state();
-    [b'd', b'D'].iter().for_each(|&byte| draft.byte(&[digits], byte, surrogate));
-    bytes(draft, surrogate, b'0', b'7', two_left);
-    let low_surrogate = draft.state();
-    let low_second = draft.state();
-    let low_first = draft.state();
-    draft.text(&[low_surrogate], b"\\u", low_first);
-    [b'd', b'D'].iter().for_each(|&byte| draft.byte(&[low_first], byte, low_second));
-    for (low, high) in [(b'c', b'f'), (b'C', b'F')] {
-        bytes(draft, low_second, low, high, two_left);
-    }
-    let high_last = draft.state();
-    hexadecimal(draft, high_last, low_surrogate);
-    let high_third = draft.state();
-    hexadecimal(draft, high_third, high_last);
-    for (low, high) in [(b'8', b'9'), (b'a', b'b'), (b'A', b'B')] {
-        bytes(draft, surrogate, low, high, high_third);
-    }
-}
-
-fn hexadecimal(draft: &mut Draft, from: u32, to: u32) {
-    for (low, high) in [(b'0', b'9'), (b'a', b'f'), (b'A', b'F')] {
-        draft.edge(from, Label::Bytes(low, high), to);
-    }
+    static CHARACTER: OnceLock<Dfa> = OnceLock::new();
+    let dfa = CHARACTER.get_or_init(|| {
+        let mut any = Regular::new();
+        let root = any.push(Node::Class(CharSet::all()));
+        any.set_root(root);
+        Dfa::new(&any, &crate::Limits::default()).expect("the automaton is small")
+    });
+    let base = draft.states(dfa.n_states());
+    let place = |state: u32| match (state, dfa.is_accepting(state)) {
+        (0, _) => from,
+        (_, true) => to,
+        _ => base + state,
+    };
+    spell_in_all_ways(draft, dfa, place);
 }
 
 /// If an automaton accepts exactly the strings over one set of characters, perhaps without the empty string, drafts the spellings of one such

@@ -1,6 +1,6 @@
 //! Formats of structural tags as JSON texts.
 
-use core::fmt::Write as _;
+use crate::util::json_string::push_quoted;
 
 /// Returns the structural tag with a format.
 pub(super) fn structural_tag(format: &str) -> String {
@@ -80,17 +80,7 @@ fn strings(texts: &[&str]) -> String {
 /// Returns a text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\0'..='\x1f' => write!(out, "\\u{:04x}", u32::from(character)).expect("a String takes any text"),
-            _ => out.push(character),
-        }
-    }
-    out.push('"');
+    push_quoted(text, &mut out);
     out
 }
 
