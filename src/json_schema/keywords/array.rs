@@ -129,18 +129,6 @@ pub(in crate::json_schema) fn closed_items(model: &SchemaModel, schema: SchemaId
     is_closed.then(|| model.schema(schema).n_prefix_items() as u64)
 }
 
-pub(super) fn rank(keyword: &ArrayKeyword) -> u8 {
-    match keyword {
-        ArrayKeyword::MinItems(_) => 3,
-        ArrayKeyword::MaxItems(_) => 4,
-        ArrayKeyword::Contains { .. } => 5,
-        ArrayKeyword::UniqueItems => 6,
-        ArrayKeyword::PrefixItems(_) => 7,
-        ArrayKeyword::Items(_) => 8,
-        ArrayKeyword::UnevaluatedItems(_) => 12,
-    }
-}
-
 pub(super) fn describe(keyword: &ArrayKeyword, wording: &Wording<'_>) -> String {
     let name = wording.name;
     match keyword {

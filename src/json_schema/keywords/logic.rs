@@ -87,13 +87,6 @@ pub(super) fn negate(cx: &mut dyn Expansion<'_>, site: &Site, keyword: &LogicKey
     })
 }
 
-pub(super) fn rank(keyword: &LogicKeyword) -> u8 {
-    match keyword {
-        LogicKeyword::AllOf(_) => 10,
-        LogicKeyword::AnyOf(_) | LogicKeyword::OneOf(_) | LogicKeyword::Not(_) | LogicKeyword::If { .. } => 11,
-    }
-}
-
 pub(super) fn describe(keyword: &LogicKeyword, wording: &Wording<'_>) -> String {
     match keyword {
         LogicKeyword::AnyOf(_) => format!("each branch of {}", wording.name),

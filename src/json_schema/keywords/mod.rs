@@ -12,7 +12,7 @@
 //! - `read`: from JSON to the typed keyword of [`model`](super::model), or an error that names it;
 //! - `assert`: the goals and choices that it adds to a [`Partial`];
 //! - `negate`: the alternatives of violating it, of which one must hold under a negation;
-//! - `rank` and `describe`: its place in the explanation of a contradiction, and its words there.
+//! - `describe`: its words in the explanation of a contradiction; its place there is its [`rank`].
 //!
 //! A keyword about one kind of values, such as `minimum`, is not asked about others: any string satisfies it, and none violates it. That
 //! is decided here. What a family needs to know of the schema beyond its keyword it asks of an [`Expansion`].
@@ -31,7 +31,10 @@ use super::conjunction::{Member, ScopeId};
 use super::draft::{Draft, Vocabularies};
 use super::error::{Expanded, SchemaError};
 use super::language::Languages;
-use super::model::{DocumentId, Keyword, SchemaId, SchemaModel, TypeSet, ValueKeyword};
+use super::model::{
+    ArrayKeyword, DocumentId, Keyword, LogicKeyword, NumberKeyword, ObjectKeyword, SchemaId, SchemaModel,
+    StringKeyword, TypeSet, ValueKeyword,
+};
 use super::partial::{Alternative, Choice, Fact, Frames, Goal, Partial};
 use super::shape::ValueKind;
 use super::value::ValueId;
@@ -347,13 +350,30 @@ pub(super) fn types_of(keyword: &Keyword) -> Option<TypeSet> {
 /// Returns the position of a keyword in the explanation of a contradiction; keywords with a high rank are removed first.
 pub(super) fn rank(keyword: &Keyword) -> u8 {
     match keyword {
-        Keyword::Value(keyword) => value::rank(keyword),
-        Keyword::Number(keyword) => number::rank(keyword),
-        Keyword::String(keyword) => string::rank(keyword),
-        Keyword::Array(keyword) => array::rank(keyword),
-        Keyword::Object(keyword) => object::rank(keyword),
-        Keyword::Logic(keyword) => logic::rank(keyword),
-        Keyword::Reference(keyword) => reference::rank(keyword),
+        Keyword::Value(ValueKeyword::Enum(_) | ValueKeyword::Const(_)) => 0,
+        Keyword::Value(ValueKeyword::Type(_) | ValueKeyword::Nullable(_)) => 1,
+        Keyword::Number(NumberKeyword::MultipleOf(_)) => 2,
+        Keyword::String(StringKeyword::Pattern(_) | StringKeyword::Format(..)) => 2,
+        Keyword::Object(ObjectKeyword::Required(_)) => 2,
+        Keyword::Number(NumberKeyword::Minimum(_) | NumberKeyword::ExclusiveMinimum(_)) => 3,
+        Keyword::String(StringKeyword::MinLength(_)) => 3,
+        Keyword::Array(ArrayKeyword::MinItems(_)) | Keyword::Object(ObjectKeyword::MinProperties(_)) => 3,
+        Keyword::Number(NumberKeyword::Maximum(_) | NumberKeyword::ExclusiveMaximum(_)) => 4,
+        Keyword::String(StringKeyword::MaxLength(_)) => 4,
+        Keyword::Array(ArrayKeyword::MaxItems(_)) | Keyword::Object(ObjectKeyword::MaxProperties(_)) => 4,
+        Keyword::Array(ArrayKeyword::Contains { .. }) => 5,
+        Keyword::Array(ArrayKeyword::UniqueItems) => 6,
+        Keyword::Array(ArrayKeyword::PrefixItems(_)) => 7,
+        Keyword::Object(ObjectKeyword::Properties(_) | ObjectKeyword::PatternProperties(_)) => 7,
+        Keyword::Array(ArrayKeyword::Items(_)) => 8,
+        Keyword::Object(ObjectKeyword::AdditionalProperties(_) | ObjectKeyword::PropertyNames(_)) => 8,
+        Keyword::Object(ObjectKeyword::DependentRequired(_)) => 9,
+        Keyword::Object(ObjectKeyword::DependentSchemas(_)) => 10,
+        Keyword::Logic(LogicKeyword::AllOf(_)) | Keyword::Reference(_) => 10,
+        Keyword::Logic(LogicKeyword::AnyOf(_) | LogicKeyword::OneOf(_)) => 11,
+        Keyword::Logic(LogicKeyword::Not(_) | LogicKeyword::If { .. }) => 11,
+        Keyword::Array(ArrayKeyword::UnevaluatedItems(_)) => 12,
+        Keyword::Object(ObjectKeyword::UnevaluatedProperties(_)) => 12,
     }
 }
 

@@ -62,14 +62,6 @@ pub(super) fn negate(keyword: &NumberKeyword) -> Vec<Alternative> {
     }))]
 }
 
-pub(super) fn rank(keyword: &NumberKeyword) -> u8 {
-    match keyword {
-        NumberKeyword::MultipleOf(_) => 2,
-        NumberKeyword::Minimum(_) | NumberKeyword::ExclusiveMinimum(_) => 3,
-        NumberKeyword::Maximum(_) | NumberKeyword::ExclusiveMaximum(_) => 4,
-    }
-}
-
 pub(super) fn describe(keyword: &NumberKeyword, wording: &Wording<'_>) -> String {
     let number = match keyword {
         NumberKeyword::MultipleOf(number)

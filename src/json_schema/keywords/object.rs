@@ -231,19 +231,6 @@ fn checked_min(cx: &dyn Expansion<'_>, keyword: &str, min: u64) -> Expanded<u64>
     }
 }
 
-pub(super) fn rank(keyword: &ObjectKeyword) -> u8 {
-    match keyword {
-        ObjectKeyword::Required(_) => 2,
-        ObjectKeyword::MinProperties(_) => 3,
-        ObjectKeyword::MaxProperties(_) => 4,
-        ObjectKeyword::Properties(_) | ObjectKeyword::PatternProperties(_) => 7,
-        ObjectKeyword::AdditionalProperties(_) | ObjectKeyword::PropertyNames(_) => 8,
-        ObjectKeyword::DependentRequired(_) => 9,
-        ObjectKeyword::DependentSchemas(_) => 10,
-        ObjectKeyword::UnevaluatedProperties(_) => 12,
-    }
-}
-
 pub(super) fn describe(keyword: &ObjectKeyword, wording: &Wording<'_>) -> String {
     let name = wording.name;
     match keyword {

@@ -36,9 +36,3 @@ fn target(cx: &dyn Expansion<'_>, site: &Site, keyword: &ReferenceKeyword) -> Sc
         ReferenceKeyword::DynamicRef { target, anchor } => cx.dynamic_target(site.scope, anchor).unwrap_or(*target),
     }
 }
-
-pub(super) fn rank(keyword: &ReferenceKeyword) -> u8 {
-    match keyword {
-        ReferenceKeyword::Ref(_) | ReferenceKeyword::DynamicRef { .. } => 10,
-    }
-}

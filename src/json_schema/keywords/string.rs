@@ -54,14 +54,6 @@ fn language(cx: &mut dyn Expansion<'_>, pattern: &str) -> Expanded<LanguageId> {
     cx.languages().pattern(pattern, "pattern", limits)
 }
 
-pub(super) fn rank(keyword: &StringKeyword) -> u8 {
-    match keyword {
-        StringKeyword::Pattern(_) | StringKeyword::Format(..) => 2,
-        StringKeyword::MinLength(_) => 3,
-        StringKeyword::MaxLength(_) => 4,
-    }
-}
-
 pub(super) fn describe(keyword: &StringKeyword, wording: &Wording<'_>) -> String {
     let name = wording.name;
     match keyword {

@@ -116,13 +116,6 @@ pub(super) fn negate(cx: &mut dyn Expansion<'_>, site: &Site, keyword: &ValueKey
     })
 }
 
-pub(super) fn rank(keyword: &ValueKeyword) -> u8 {
-    match keyword {
-        ValueKeyword::Enum(_) | ValueKeyword::Const(_) => 0,
-        ValueKeyword::Type(_) | ValueKeyword::Nullable(_) => 1,
-    }
-}
-
 pub(super) fn describe(keyword: &ValueKeyword, wording: &Wording<'_>) -> String {
     let name = wording.name;
     match keyword {
