@@ -4,26 +4,14 @@
 use maskwright::frontend::ecma;
 use maskwright::json_schema::{RootForm, SchemaOptions};
 use maskwright::regular::{CharSet, Dfa, Node, Regular};
+use maskwright::testing::Rng;
 use maskwright::{CompileOptions, GrammarCompiler, Limits, Matcher, Vocab};
 
-/// A random number generator: xorshift.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-}
+/// A pattern, and the least and the greatest number of characters.
+type Case = (&'static str, u32, Option<u32>);
 
 /// Patterns with the least and the greatest number of characters.
-const CASES: &[(&str, u32, Option<u32>)] = &[
+const CASES: &[Case] = &[
     (r"^(?:\S+\s+){0,9}\S+$", 1, Some(60)),
     (r"^$|(^(?:\S+\s+){0,9}\S+$)", 0, Some(60)),
     (r"^(?:\S+\s+){9}\S+$", 0, Some(60)),
@@ -98,9 +86,33 @@ fn after(dfa: &Dfa, state: u32, c: char) -> Option<u32> {
     c.to_string().bytes().try_fold(state, |state, byte| dfa.next(state, byte))
 }
 
-fn spelled(c: char) -> String {
-    let quoted = serde_json::to_string(&c.to_string()).unwrap();
-    quoted[1..quoted.len() - 1].to_owned()
+/// How a string stands in a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// In quotes, with escapes.
+    Quoted,
+    /// As it is, up to the end of the text.
+    Plain,
+}
+
+impl Written {
+    fn character(self, c: char) -> String {
+        match self {
+            Written::Quoted => {
+                let quoted = serde_json::to_string(&c.to_string()).unwrap();
+                quoted[1..quoted.len() - 1].to_owned()
+            }
+            Written::Plain => c.to_string(),
+        }
+    }
+
+    /// Returns whether the string may end where a matcher is.
+    fn may_end(self, matcher: &Matcher) -> bool {
+        match self {
+            Written::Quoted => takes(matcher, "\""),
+            Written::Plain => matcher.is_accepting(),
+        }
+    }
 }
 
 fn takes(matcher: &Matcher, text: &str) -> bool {
@@ -108,71 +120,87 @@ fn takes(matcher: &Matcher, text: &str) -> bool {
 }
 
 /// Compares the mask with accepting each token.
-fn check_mask(matcher: &mut Matcher, vocab: &Vocab, place: &str) {
+fn check_mask(matcher: &mut Matcher, place: &str) {
     let mask = matcher.mask().unwrap();
+    let vocab = matcher.grammar().vocab();
     for token in 0..vocab.n_tokens() as u32 {
         let is_taken = matcher.fork().accept_bytes(vocab.bytes(token)).is_ok();
         assert_eq!(mask.contains(token), is_taken, "{place}: {:?}", String::from_utf8_lossy(vocab.bytes(token)));
     }
 }
 
+/// Goes through a string at random, from where a matcher is, and compares what may follow each character with the oracle.
+fn walk(
+    matcher: &mut Matcher,
+    written: Written,
+    (pattern, min, max): Case,
+    oracle: &Dfa,
+    liked: &[char],
+    rng: &mut Rng,
+) {
+    let mut state = oracle.start().unwrap();
+    // A few favourites, so that walks are of different kinds and some are long.
+    let favourites: Vec<char> = (0..3).map(|_| *rng.pick(liked)).collect();
+    let n_max = u64::from(max.unwrap_or(min)) + 20;
+    for n in 0..=n_max + 1 {
+        let place = format!("{pattern} {min} {max:?} after {n} characters");
+        assert_eq!(written.may_end(matcher), oracle.is_accepting(state), "{place}");
+        let mut next: Vec<(char, u32)> = Vec::new();
+        for c in characters() {
+            let target = after(oracle, state, c);
+            assert_eq!(takes(matcher, &written.character(c)), target.is_some(), "{place}: {c:?}");
+            next.extend(target.map(|target| (c, target)));
+        }
+        let is_near = |bound: u32| u64::from(bound).abs_diff(n) < 12;
+        if n % 61 < 3 || is_near(min) || max.is_some_and(is_near) {
+            check_mask(matcher, &place);
+        }
+        if next.is_empty() || (oracle.is_accepting(state) && rng.below(1000) == 0) {
+            break;
+        }
+        let liked: Vec<(char, u32)> = next.iter().copied().filter(|(c, _)| favourites.contains(c)).collect();
+        let (c, target) = if liked.is_empty() || rng.below(50) == 0 { *rng.pick(&next) } else { *rng.pick(&liked) };
+        let character = written.character(c);
+        let is_forced = next.len() == 1 && !oracle.is_accepting(state);
+        let forced = matcher.jump_forward();
+        assert!(!is_forced || forced.starts_with(character.as_bytes()), "{place}: {forced:?}");
+        assert!(is_forced || forced.len() < 4, "{place}: {forced:?}");
+        matcher.accept_bytes(character.as_bytes()).unwrap();
+        state = target;
+    }
+}
+
+/// Returns the schema of a case.
+fn schema((pattern, min, max): Case) -> String {
+    let mut schema = serde_json::json!({"type": "string", "pattern": pattern, "minLength": min});
+    if let Some(max) = max {
+        schema["maxLength"] = max.into();
+    }
+    schema.to_string()
+}
+
+fn compiler(pieces: &[&str]) -> GrammarCompiler {
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    let vocab = Vocab::from_tokens(bytes.chain(pieces.iter().map(|piece| piece.as_bytes().to_vec()))).unwrap();
+    GrammarCompiler::new(vocab.into())
+}
+
 #[test]
 fn lengths_are_counted_along_patterns() {
-    let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let vocab = Vocab::from_tokens(bytes.chain(PIECES.iter().map(|piece| piece.as_bytes().to_vec()))).unwrap();
-    let vocab = std::sync::Arc::new(vocab);
-    let compiler = GrammarCompiler::new(vocab.clone());
-    let mut rng = Rng(0x9E37_79B9_7F4A_7C15);
-    for &(pattern, min, max) in CASES {
+    let compiler = compiler(PIECES);
+    let mut rng = Rng::new(1);
+    for &case in CASES {
+        let (pattern, min, max) = case;
         let oracle = oracle(pattern, min, max);
-        let mut schema = serde_json::json!({"type": "string", "pattern": pattern, "minLength": min});
-        if let Some(max) = max {
-            schema["maxLength"] = max.into();
-        }
-        let grammar = compiler.compile_json_schema(&schema.to_string()).unwrap();
+        let grammar = compiler.compile_json_schema(&schema(case)).unwrap();
         let is_counted = !WRITTEN_OUT.contains(&pattern);
-        assert_eq!(
-            is_counted,
-            2 * grammar.n_states() < oracle.n_states(),
-            "{pattern} takes {} states",
-            grammar.n_states()
-        );
+        let n_states = grammar.n_states();
+        assert_eq!(is_counted, 2 * n_states < oracle.n_states(), "{pattern} takes {n_states} states");
         for _ in 0..6 {
             let mut matcher = grammar.matcher();
             matcher.accept_bytes(b"\"").unwrap();
-            let mut state = oracle.start().unwrap();
-            // Favourites, so that walks are of different kinds and some are long.
-            let favourites: Vec<char> =
-                (0..3).map(|_| *rng.pick(&['a', '1', 'b', 'c', ' ', 'é', '€', '😀', '\n', '"'])).collect();
-            for n in 0.. {
-                let place = format!("{pattern} {min} {max:?} after {n} characters");
-                assert_eq!(takes(&matcher, "\""), oracle.is_accepting(state), "{place}");
-                let mut next: Vec<(char, u32)> = Vec::new();
-                for c in characters() {
-                    let target = after(&oracle, state, c);
-                    assert_eq!(takes(&matcher, &spelled(c)), target.is_some(), "{place}: {c:?}");
-                    next.extend(target.map(|target| (c, target)));
-                }
-                let is_near = |bound: u32| u64::from(bound).abs_diff(n) < 12;
-                if n % 61 < 3 || is_near(min) || max.is_some_and(is_near) {
-                    check_mask(&mut matcher, &vocab, &place);
-                }
-                if next.is_empty() || (oracle.is_accepting(state) && rng.below(1000) == 0) {
-                    break;
-                }
-                let liked: Vec<(char, u32)> = next.iter().copied().filter(|(c, _)| favourites.contains(c)).collect();
-                let (c, target) =
-                    if liked.is_empty() || rng.below(50) == 0 { *rng.pick(&next) } else { *rng.pick(&liked) };
-                let forced = matcher.jump_forward();
-                let is_forced = next.len() == 1 && !oracle.is_accepting(state);
-                assert!(!is_forced || forced.starts_with(spelled(next[0].0).as_bytes()), "{place}: {forced:?}");
-                assert!(next.len() < 2 || forced.len() < 4, "{place}: {forced:?}");
-                matcher.accept_bytes(spelled(c).as_bytes()).unwrap();
-                state = target;
-                if n > u64::from(max.unwrap_or(min)) + 20 {
-                    break;
-                }
-            }
+            let liked = ['a', '1', 'b', 'c', ' ', 'é', '€', '😀', '\n', '"'];
+            walk(&mut matcher, Written::Quoted, case, &oracle, &liked, &mut rng);
         }
     }
 }
@@ -192,58 +220,19 @@ fn without(all: &Dfa, text: &str) -> Dfa {
 #[test]
 fn lengths_are_counted_where_strings_have_no_quotes() {
     const END: &str = "<é>b";
-    let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let pieces = ["<é", "é>", "<é>", ">b", "aa", "a<", "é>b", "ab", "a1", "😀😀", "\n"];
-    let vocab = Vocab::from_tokens(bytes.chain(pieces.iter().map(|piece| piece.as_bytes().to_vec()))).unwrap();
-    let vocab = std::sync::Arc::new(vocab);
-    let compiler = GrammarCompiler::new(vocab.clone());
+    let compiler = compiler(&["<é", "é>", "<é>", ">b", "aa", "a<", "é>b", "ab", "a1", "😀😀", "\n"]);
     let options = SchemaOptions { root: RootForm::Text { until: END.into() }, ..SchemaOptions::default() };
-    let mut rng = Rng(0x9E37_79B9_7F4A_7C15);
+    let mut rng = Rng::new(2);
     let mine = [("^", 0, Some(600)), ("^", 700, None), ("^", 3, Some(700)), (r"^[^x]*$", 2, Some(900))];
-    for &(pattern, min, max) in mine.iter().chain(CASES) {
+    for &case in mine.iter().chain(CASES) {
+        let (pattern, min, max) = case;
         let oracle = without(&oracle(pattern, min, max), END);
-        let mut schema = serde_json::json!({"type": "string", "pattern": pattern, "minLength": min});
-        if let Some(max) = max {
-            schema["maxLength"] = max.into();
-        }
-        let grammar =
-            compiler.compile_json_schema_with(&schema.to_string(), &options, &CompileOptions::default()).unwrap();
+        let grammar = compiler.compile_json_schema_with(&schema(case), &options, &CompileOptions::default()).unwrap();
         let is_counted = !WRITTEN_OUT.contains(&pattern) && oracle.n_states() > 1 << 12;
         assert!(!is_counted || 2 * grammar.n_states() < oracle.n_states(), "{pattern} takes {}", grammar.n_states());
         for _ in 0..6 {
-            let mut matcher = grammar.matcher();
-            let mut state = oracle.start().unwrap();
-            let favourites: Vec<char> =
-                (0..3).map(|_| *rng.pick(&['a', '1', 'b', 'c', ' ', 'é', '€', '😀', '<', '>'])).collect();
-            for n in 0.. {
-                let place = format!("{pattern} {min} {max:?} after {n} characters");
-                assert_eq!(matcher.is_accepting(), oracle.is_accepting(state), "{place}");
-                let mut next: Vec<(char, u32)> = Vec::new();
-                for c in characters() {
-                    let target = after(&oracle, state, c);
-                    assert_eq!(takes(&matcher, &c.to_string()), target.is_some(), "{place}: {c:?}");
-                    next.extend(target.map(|target| (c, target)));
-                }
-                let is_near = |bound: u32| u64::from(bound).abs_diff(n) < 12;
-                if n % 61 < 3 || is_near(min) || max.is_some_and(is_near) {
-                    check_mask(&mut matcher, &vocab, &place);
-                }
-                if next.is_empty() || (oracle.is_accepting(state) && rng.below(1000) == 0) {
-                    break;
-                }
-                let liked: Vec<(char, u32)> = next.iter().copied().filter(|(c, _)| favourites.contains(c)).collect();
-                let (c, target) =
-                    if liked.is_empty() || rng.below(50) == 0 { *rng.pick(&next) } else { *rng.pick(&liked) };
-                let is_forced = next.len() == 1 && !oracle.is_accepting(state);
-                let forced = matcher.jump_forward();
-                assert!(!is_forced || forced.starts_with(c.to_string().as_bytes()), "{place}: {forced:?}");
-                assert!(is_forced || forced.len() < 4, "{place}: {forced:?}");
-                matcher.accept_bytes(c.to_string().as_bytes()).unwrap();
-                state = target;
-                if n > u64::from(max.unwrap_or(min)) + 20 {
-                    break;
-                }
-            }
+            let liked = ['a', '1', 'b', 'c', ' ', 'é', '€', '😀', '<', '>'];
+            walk(&mut grammar.matcher(), Written::Plain, case, &oracle, &liked, &mut rng);
         }
     }
 }
