@@ -485,6 +485,31 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        r#"{"type": "json_schema", "style": "qwen_xml", "any_order": true, "json_schema": {"properties": {"a": {"type": "integer"}, "ab": {"const": "t"}, "abc": {"type": "null"}, "b": {"type": "string"}, "ba": {}, "c": {"type": "boolean"}, "d": {"enum": [1, 2]}}, "required": ["ab", "d"]}}"#,
+        &[
+            "<parameter=d>1</parameter><parameter=ab>t</parameter>",
+            "<parameter=abc>null</parameter>\n<parameter=ab>t</parameter><parameter=a>12</parameter><parameter=d>2</parameter><parameter=b><a</parameter>",
+        ],
+        &[
+            "",
+            "<parameter=ab>t</parameter><parameter=c>true</parameter>",
+            "<parameter=d>1</parameter><parameter=ab>t</parameter><parameter=d>2</parameter>",
+            "<parameter=d>1</parameter><parameter=ab>t</parameter><parameter=e>2</parameter>",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "style": "cohere_xml", "any_order": true, "json_schema": {"properties": {"a": true, "b": {"type": "null"}, "c": {"type": "null"}, "d": {"type": "null"}, "e": {"type": "null"}, "f": {"type": "null"}, "g": {"type": "null"}}, "required": ["c"], "additionalProperties": {"type": "boolean"}}}"#,
+        &[
+            "<cofl:value name=\"c\" type=\"json\">null</cofl:value>",
+            "<cofl:value name=\"z\" type=\"json\">true</cofl:value><cofl:value name=\"g\" type=\"json\">null</cofl:value> <cofl:value name=\"c\" type=\"json\">null</cofl:value>",
+        ],
+        &[
+            "",
+            "<cofl:value name=\"g\" type=\"json\">null</cofl:value>",
+            "<cofl:value name=\"c\" type=\"json\">null</cofl:value><cofl:value name=\"c\" type=\"json\">null</cofl:value>",
+        ],
+    ),
+    (
         r#"{"type": "json_schema", "style": "minimax_m3_xml", "json_schema": {"type": "object"}}"#,
         &[""],
         &["]<]minimax[>[<a>1]<]minimax[>[</a>"],
@@ -562,6 +587,46 @@ fn masks_agree_with_the_oracle() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn twelve_parameters_come_in_any_order() {
+    const STYLES: [&str; 8] = [
+        "qwen_xml",
+        "minimax_xml",
+        "glm_xml",
+        "deepseek_xml",
+        "deepseek_v4_1_xml",
+        "kimi_k3_xml",
+        "cohere_xml",
+        "minimax_m3_xml",
+    ];
+    let keys: [&str; 12] = ["a", "ab", "abc", "abd", "b", "ba", "c", "d", "long", "longer", "x", "y"];
+    let properties: Vec<String> = keys.iter().map(|key| format!(r#""{key}": {{"type": "null"}}"#)).collect();
+    let compiled = |style: &str| {
+        let schema = format!(r#"{{"properties": {{{}}}, "required": ["ba", "x"]}}"#, properties.join(", "));
+        compile(&format!(
+            r#"{{"type": "json_schema", "style": "{style}", "any_order": true, "json_schema": {schema}}}"#
+        ))
+    };
+    for style in STYLES {
+        let n_states = compiled(style).n_states();
+        assert!(n_states < 20_000, "{style}: 4,096 sets of keys take {n_states} states");
+    }
+    let grammar = compiled("qwen_xml");
+    let written = |key: &&str| format!("<parameter={key}>null</parameter>");
+    let mut rng = Rng::new(rounds::seed_or(6));
+    for _ in 0..200 {
+        let mut chosen: Vec<&str> = keys.iter().copied().filter(|_| rng.chance(80)).collect();
+        for place in (1..chosen.len()).rev() {
+            chosen.swap(place, rng.below(place + 1));
+        }
+        let is_complete = ["ba", "x"].iter().all(|key| chosen.contains(key));
+        let text: String = chosen.iter().map(written).collect();
+        assert_eq!(is_match(&grammar, &text), is_complete, "{text}");
+        let again = text + &written(rng.pick(&chosen));
+        assert!(grammar.matcher().accept_bytes(again.as_bytes()).is_err(), "{again}");
     }
 }
 

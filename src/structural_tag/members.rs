@@ -42,7 +42,7 @@ impl Members {
         if is_any_order { self.in_any_order(builder, prefix, steps) } else { self.in_order(builder, prefix, steps) }
     }
 
-    /// Adds the members in any order: the rules are the sets of members that came.
+    /// Adds the members in any order: the rules are the sets of members that came. What they have in common is compiled by itself.
     ///
     /// ```text
     /// set-0 ::= "a" value-1 (next set-1)? | "b" value-2 (next set-2)?
@@ -63,19 +63,26 @@ impl Members {
         if n_sets == 0 {
             return Ok(None);
         }
+        // Each set would spell all that it has, and twelve members have 4,096 sets.
+        let next = own_rule(builder, &format!("{prefix}next"), self.next);
+        let declared = self.declared.iter().enumerate();
+        let declared =
+            declared.map(|(index, member)| own_rule(builder, &format!("{prefix}member-{index}"), member.member));
+        let declared: Vec<ExprId> = declared.collect();
+        let other = self.other.map(|other| own_rule(builder, &format!("{prefix}other"), other));
         let sets: Vec<RuleId> = (0..n_sets).map(|set| builder.rule(&format!("{prefix}set-{set:x}"))).collect();
         let behind = (0..=all).map(|set| {
             let Some(&rule) = sets.get(set as usize) else { return builder.empty() };
             let more = builder.rule_ref(rule);
-            let more = builder.sequence([self.next, more]);
+            let more = builder.sequence([next, more]);
             if required & !set == 0 { builder.repeat(more, 0, Some(1)) } else { more }
         });
         let behind: Vec<ExprId> = behind.collect();
         for (set, &rule) in (0..n_sets).zip(&sets) {
             steps.spend(STEPS_PER_PART)?;
-            let missing = self.declared.iter().enumerate().filter(|(index, _)| set >> index & 1 == 0);
-            let missing = missing.map(|(index, member)| (member.member, set | 1 << index));
-            let others = self.other.map(|other| (other, set));
+            let missing = declared.iter().enumerate().filter(|(index, _)| set >> index & 1 == 0);
+            let missing = missing.map(|(index, &member)| (member, set | 1 << index));
+            let others = other.map(|other| (other, set));
             let alternatives =
                 missing.chain(others).map(|(member, after)| builder.sequence([member, behind[after as usize]]));
             let alternatives: Vec<ExprId> = alternatives.collect();
@@ -135,4 +142,12 @@ impl Members {
         }
         Ok(later.map(|later| (later, may_be_none)))
     }
+}
+
+/// Makes a rule of an expression that is compiled by itself.
+fn own_rule(builder: &mut GrammarBuilder, name: &str, body: ExprId) -> ExprId {
+    let rule = builder.rule(name);
+    builder.define(rule, body);
+    builder.set_separate(rule);
+    builder.rule_ref(rule)
 }
