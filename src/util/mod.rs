@@ -1,4 +1,4 @@
-//! What every layer uses: typed indices, components of graphs and distances in them, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, mixed bits, a pool of workspaces, thresholds.
+//! What every layer uses: typed indices, components of graphs and distances in them, byte sets, rows of bits, UTF-8, escapes and tokens of JSON, spans, a persistent list, caches, a hasher, mixed bits, a pool of workspaces, thresholds.
 
 pub(crate) mod bit_row;
 mod bounded_cache;
